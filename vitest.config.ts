@@ -1,0 +1,22 @@
+import { defineConfig } from 'vitest/config';
+
+// One project a layer: `unit` is pure and quick; `host` needs root; `apiserver` and `e2e` need the local cluster.
+const shared = { pool: 'forks' as const, maxWorkers: 2 };
+const project = (name: string, include: string[], testTimeout: number) => ({
+  extends: true as const,
+  test: { ...shared, name, include, testTimeout, hookTimeout: testTimeout },
+});
+
+export default defineConfig({
+  oxc: { decorator: { legacy: true, emitDecoratorMetadata: false } },
+  test: {
+    ...shared,
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['**/*.test.ts'] },
+    projects: [
+      project('unit', ['src/**/*.test.ts', 'test/{golden,cluster,builders,fakes,sim,oracle}/**/*.test.ts', 'tools/**/*.test.ts'], 10_000),
+      project('host', ['test/host/**/*.test.ts'], 60_000),
+      project('apiserver', ['test/apiserver/**/*.test.ts'], 120_000),
+      project('e2e', ['test/e2e/**/*.test.ts'], 600_000),
+    ],
+  },
+});
