@@ -1,0 +1,252 @@
+// Features: fields, types and required-ness of the API objects. Read by every room as types, by schema/ to render the CRDs
+// and by the webhooks to check structure. Decides nothing.
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { IsBoolean, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { JSONSchema } from 'class-validator-jsonschema';
+
+export class HPETTimer {
+  @IsBoolean()
+  @IsOptional()
+  present?: boolean;
+  @IsString()
+  @IsOptional()
+  tickPolicy?: string;
+}
+
+export class HypervTimer {
+  @IsBoolean()
+  @IsOptional()
+  present?: boolean;
+}
+
+export class KVMTimer {
+  @IsBoolean()
+  @IsOptional()
+  present?: boolean;
+}
+
+export class PITTimer {
+  @IsBoolean()
+  @IsOptional()
+  present?: boolean;
+  @IsString()
+  @IsOptional()
+  tickPolicy?: string;
+}
+
+export class RTCTimer {
+  @IsBoolean()
+  @IsOptional()
+  present?: boolean;
+  @IsString()
+  @IsOptional()
+  tickPolicy?: string;
+  @IsString()
+  @IsOptional()
+  track?: string;
+}
+
+export class Timer {
+  @ValidateNested()
+  @Type(() => HPETTimer)
+  @IsOptional()
+  hpet?: HPETTimer;
+  @ValidateNested()
+  @Type(() => HypervTimer)
+  @IsOptional()
+  hyperv?: HypervTimer;
+  @ValidateNested()
+  @Type(() => KVMTimer)
+  @IsOptional()
+  kvm?: KVMTimer;
+  @ValidateNested()
+  @Type(() => PITTimer)
+  @IsOptional()
+  pit?: PITTimer;
+  @ValidateNested()
+  @Type(() => RTCTimer)
+  @IsOptional()
+  rtc?: RTCTimer;
+}
+
+export class ClockOffsetUTC {
+  @IsInt()
+  @IsOptional()
+  offsetSeconds?: number;
+}
+
+@JSONSchema({ 'x-kubernetes-preserve-unknown-fields': true })
+export class Clock {
+  @ValidateNested()
+  @Type(() => Timer)
+  @IsOptional()
+  timer?: Timer;
+  @IsString()
+  @IsOptional()
+  timezone?: string;
+  @ValidateNested()
+  @Type(() => ClockOffsetUTC)
+  @IsOptional()
+  utc?: ClockOffsetUTC;
+}
+
+export class FeatureAPIC {
+  @IsBoolean()
+  @IsOptional()
+  enabled?: boolean;
+  @IsBoolean()
+  @IsOptional()
+  endOfInterrupt?: boolean;
+}
+
+export class FeatureState {
+  @IsBoolean()
+  @IsOptional()
+  enabled?: boolean;
+}
+
+export class FeatureSpinlocks {
+  @IsBoolean()
+  @IsOptional()
+  enabled?: boolean;
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int32' })
+  spinlocks?: number;
+}
+
+export class SyNICTimer {
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  direct?: FeatureState;
+  @IsBoolean()
+  @IsOptional()
+  enabled?: boolean;
+}
+
+export class TLBFlush {
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  direct?: FeatureState;
+  @IsBoolean()
+  @IsOptional()
+  enabled?: boolean;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  extended?: FeatureState;
+}
+
+export class FeatureVendorID {
+  @IsBoolean()
+  @IsOptional()
+  enabled?: boolean;
+  @IsString()
+  @IsOptional()
+  vendorid?: string;
+}
+
+export class FeatureHyperv {
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  evmcs?: FeatureState;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  frequencies?: FeatureState;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  ipi?: FeatureState;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  reenlightenment?: FeatureState;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  relaxed?: FeatureState;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  reset?: FeatureState;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  runtime?: FeatureState;
+  @ValidateNested()
+  @Type(() => FeatureSpinlocks)
+  @IsOptional()
+  spinlocks?: FeatureSpinlocks;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  synic?: FeatureState;
+  @ValidateNested()
+  @Type(() => SyNICTimer)
+  @IsOptional()
+  synictimer?: SyNICTimer;
+  @ValidateNested()
+  @Type(() => TLBFlush)
+  @IsOptional()
+  tlbflush?: TLBFlush;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  vapic?: FeatureState;
+  @ValidateNested()
+  @Type(() => FeatureVendorID)
+  @IsOptional()
+  vendorid?: FeatureVendorID;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  vpindex?: FeatureState;
+}
+
+export class FeatureKVM {
+  @IsBoolean()
+  @IsOptional()
+  hidden?: boolean;
+}
+
+export class HyperVPassthrough {
+  @IsBoolean()
+  @IsOptional()
+  enabled?: boolean;
+}
+
+export class Features {
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  acpi?: FeatureState;
+  @ValidateNested()
+  @Type(() => FeatureAPIC)
+  @IsOptional()
+  apic?: FeatureAPIC;
+  @ValidateNested()
+  @Type(() => FeatureHyperv)
+  @IsOptional()
+  hyperv?: FeatureHyperv;
+  @ValidateNested()
+  @Type(() => HyperVPassthrough)
+  @IsOptional()
+  hypervPassthrough?: HyperVPassthrough;
+  @ValidateNested()
+  @Type(() => FeatureKVM)
+  @IsOptional()
+  kvm?: FeatureKVM;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  pvspinlock?: FeatureState;
+  @ValidateNested()
+  @Type(() => FeatureState)
+  @IsOptional()
+  smm?: FeatureState;
+}

@@ -1,0 +1,309 @@
+// Virtual machine instance status: fields, types and required-ness of the API objects. Read by every room as types, by schema/ to render the CRDs
+// and by the webhooks to check structure. Decides nothing.
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { IsArray, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { JSONSchema } from 'class-validator-jsonschema';
+import type { Time } from '../../meta.js';
+import { IsStringMap, IsTime } from '../../schema/decorators.js';
+import { CPUTopology, MemoryStatus } from './cpu.js';
+import { Machine } from './firmware.js';
+import {
+  ChangedBlockTrackingStatus,
+  PersistentVolumeClaimInfo,
+  StorageMigratedVolumeInfo,
+  VirtualMachineInstanceMigrationState,
+} from './virtual-machine-instance-migration-state.js';
+
+export class ContainerDiskInfo {
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int64' })
+  checksum?: number;
+}
+
+export class DomainMemoryDumpInfo {
+  @IsString()
+  @IsOptional()
+  claimName?: string;
+  @IsTime()
+  @IsOptional()
+  endTimestamp?: Time;
+  @IsTime()
+  @IsOptional()
+  startTimestamp?: Time;
+  @IsString()
+  @IsOptional()
+  targetFileName?: string;
+}
+
+export class HotplugVolumeStatus {
+  @IsString()
+  @IsOptional()
+  attachPodName?: string;
+  @IsString()
+  @IsOptional()
+  attachPodUID?: string;
+}
+
+export class InitrdInfo {
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int64' })
+  checksum?: number;
+}
+
+export class KernelInfo {
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int64' })
+  checksum?: number;
+}
+
+export class KernelBootStatus {
+  @ValidateNested()
+  @Type(() => InitrdInfo)
+  @IsOptional()
+  initrdInfo?: InitrdInfo;
+  @ValidateNested()
+  @Type(() => KernelInfo)
+  @IsOptional()
+  kernelInfo?: KernelInfo;
+}
+
+export class TopologyHints {
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int64' })
+  tscFrequency?: number;
+}
+
+export class VirtualMachineInstanceCondition {
+  @IsTime()
+  @IsOptional()
+  lastProbeTime?: Time;
+  @IsTime()
+  @IsOptional()
+  lastTransitionTime?: Time;
+  @IsString()
+  @IsOptional()
+  message?: string;
+  @IsString()
+  @IsOptional()
+  reason?: string;
+  @IsString()
+  status!: string;
+  @IsString()
+  type!: string;
+}
+
+export class VirtualMachineInstanceGuestOSInfo {
+  @IsString()
+  @IsOptional()
+  id?: string;
+  @IsString()
+  @IsOptional()
+  kernelRelease?: string;
+  @IsString()
+  @IsOptional()
+  kernelVersion?: string;
+  @IsString()
+  @IsOptional()
+  machine?: string;
+  @IsString()
+  @IsOptional()
+  name?: string;
+  @IsString()
+  @IsOptional()
+  prettyName?: string;
+  @IsString()
+  @IsOptional()
+  version?: string;
+  @IsString()
+  @IsOptional()
+  versionId?: string;
+}
+
+export class VirtualMachineInstanceNetworkInterface {
+  @IsString()
+  @IsOptional()
+  infoSource?: string;
+  @IsString()
+  @IsOptional()
+  interfaceName?: string;
+  @IsString()
+  @IsOptional()
+  ipAddress?: string;
+  @IsArray()
+  @IsString({ each: true })
+  @IsOptional()
+  ipAddresses?: string[];
+  @IsString()
+  @IsOptional()
+  linkState?: string;
+  @IsString()
+  @IsOptional()
+  mac?: string;
+  @IsString()
+  @IsOptional()
+  name?: string;
+  @IsString()
+  @IsOptional()
+  podInterfaceName?: string;
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int32' })
+  queueCount?: number;
+}
+
+export class VirtualMachineInstancePhaseTransitionTimestamp {
+  @IsString()
+  @IsOptional()
+  phase?: string;
+  @IsTime()
+  @IsOptional()
+  phaseTransitionTimestamp?: Time;
+}
+
+export class VolumeStatus {
+  @ValidateNested()
+  @Type(() => ContainerDiskInfo)
+  @IsOptional()
+  containerDiskVolume?: ContainerDiskInfo;
+  @ValidateNested()
+  @Type(() => HotplugVolumeStatus)
+  @IsOptional()
+  hotplugVolume?: HotplugVolumeStatus;
+  @ValidateNested()
+  @Type(() => DomainMemoryDumpInfo)
+  @IsOptional()
+  memoryDumpVolume?: DomainMemoryDumpInfo;
+  @IsString()
+  @IsOptional()
+  message?: string;
+  @IsString()
+  name!: string;
+  @ValidateNested()
+  @Type(() => PersistentVolumeClaimInfo)
+  @IsOptional()
+  persistentVolumeClaimInfo?: PersistentVolumeClaimInfo;
+  @IsString()
+  @IsOptional()
+  phase?: string;
+  @IsString()
+  @IsOptional()
+  reason?: string;
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int64' })
+  size?: number;
+  @IsString()
+  target!: string;
+}
+
+export class VirtualMachineInstanceStatus {
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int64' })
+  VSOCKCID?: number;
+  @IsStringMap()
+  @IsOptional()
+  activePods?: Record<string, string>;
+  @ValidateNested()
+  @Type(() => ChangedBlockTrackingStatus)
+  @IsOptional()
+  changedBlockTracking?: ChangedBlockTrackingStatus;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VirtualMachineInstanceCondition)
+  @IsOptional()
+  conditions?: VirtualMachineInstanceCondition[];
+  @ValidateNested()
+  @Type(() => CPUTopology)
+  @IsOptional()
+  currentCPUTopology?: CPUTopology;
+  @IsString()
+  @IsOptional()
+  evacuationNodeName?: string;
+  @IsString()
+  @IsOptional()
+  fsFreezeStatus?: string;
+  @ValidateNested()
+  @Type(() => VirtualMachineInstanceGuestOSInfo)
+  @IsOptional()
+  guestOSInfo?: VirtualMachineInstanceGuestOSInfo;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VirtualMachineInstanceNetworkInterface)
+  @IsOptional()
+  interfaces?: VirtualMachineInstanceNetworkInterface[];
+  @ValidateNested()
+  @Type(() => KernelBootStatus)
+  @IsOptional()
+  kernelBootStatus?: KernelBootStatus;
+  @IsString()
+  @IsOptional()
+  launcherContainerImageVersion?: string;
+  @ValidateNested()
+  @Type(() => Machine)
+  @IsOptional()
+  machine?: Machine;
+  @ValidateNested()
+  @Type(() => MemoryStatus)
+  @IsOptional()
+  memory?: MemoryStatus;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => StorageMigratedVolumeInfo)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  migratedVolumes?: StorageMigratedVolumeInfo[];
+  @IsString()
+  @IsOptional()
+  migrationMethod?: string;
+  @ValidateNested()
+  @Type(() => VirtualMachineInstanceMigrationState)
+  @IsOptional()
+  migrationState?: VirtualMachineInstanceMigrationState;
+  @IsString()
+  @IsOptional()
+  migrationTransport?: string;
+  @IsString()
+  @IsOptional()
+  nodeName?: string;
+  @IsString()
+  @IsOptional()
+  phase?: string;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VirtualMachineInstancePhaseTransitionTimestamp)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  phaseTransitionTimestamps?: VirtualMachineInstancePhaseTransitionTimestamp[];
+  @IsString()
+  @IsOptional()
+  qosClass?: string;
+  @IsString()
+  @IsOptional()
+  reason?: string;
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int64' })
+  runtimeUser?: number;
+  @IsString()
+  @IsOptional()
+  selinuxContext?: string;
+  @ValidateNested()
+  @Type(() => TopologyHints)
+  @IsOptional()
+  topologyHints?: TopologyHints;
+  @IsString()
+  @IsOptional()
+  virtualMachineRevisionName?: string;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VolumeStatus)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  volumeStatus?: VolumeStatus[];
+}

@@ -1,0 +1,39 @@
+// Phases, condition types and reasons: every word that a user may see in `kubectl get` or match in a script.
+
+export type VmiPhase = '' | 'Pending' | 'Scheduling' | 'Scheduled' | 'Running' | 'Succeeded' | 'Failed' | 'WaitingForSync' | 'Unknown';
+
+export type RunStrategy = 'Always' | 'Halted' | 'Manual' | 'RerunOnFailure' | 'Once' | 'WaitAsReceiver';
+
+export type PrintableStatus =
+  | 'Stopped'
+  | 'Provisioning'
+  | 'Starting'
+  | 'Running'
+  | 'Paused'
+  | 'Stopping'
+  | 'Terminating'
+  | 'CrashLoopBackOff'
+  | 'Migrating'
+  | 'Unknown'
+  | 'ErrorUnschedulable'
+  | 'ErrImagePull'
+  | 'ImagePullBackOff'
+  | 'ErrorPvcNotFound'
+  | 'DataVolumeError'
+  | 'WaitingForVolumeBinding'
+  | 'WaitingForReceiver';
+
+export const CONDITION = {
+  ready: 'Ready',
+  failure: 'Failure',
+  paused: 'Paused',
+  synchronized: 'Synchronized',
+  podScheduled: 'PodScheduled',
+  agentConnected: 'AgentConnected',
+  liveMigratable: 'LiveMigratable',
+  storageLiveMigratable: 'StorageLiveMigratable',
+  restartRequired: 'RestartRequired',
+  provisioning: 'Provisioning',
+  dataVolumesReady: 'DataVolumesReady',
+  evictionRequested: 'EvictionRequested',
+} as const;

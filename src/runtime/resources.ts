@@ -1,0 +1,115 @@
+// The resources our processes read and write: one constant each, so that no path is spelled twice.
+import type {
+  APIService,
+  ClusterRole,
+  ClusterRoleBinding,
+  ConfigMap,
+  ControllerRevision,
+  CoreEvent,
+  CustomResourceDefinition,
+  DaemonSet,
+  Deployment,
+  Job,
+  KubeObject,
+  KubeVirt,
+  Lease,
+  MutatingWebhookConfiguration,
+  Namespace,
+  Node,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  PriorityClass,
+  ResourceQuota,
+  Role,
+  RoleBinding,
+  Secret,
+  Service,
+  ServiceAccount,
+  StorageClass,
+  SubjectAccessReview,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+  ValidatingWebhookConfiguration,
+  VirtualMachine,
+  VirtualMachineInstance,
+} from '../api/index.js';
+import type { Resource } from './types.js';
+
+const resource = <T extends KubeObject>(apiVersion: string, plural: string, kind: string, namespaced = true): Resource<T> => {
+  const at = apiVersion.indexOf('/');
+  return { group: at < 0 ? '' : apiVersion.slice(0, at), version: apiVersion.slice(at + 1), plural, kind, namespaced };
+};
+
+export const VIRTUAL_MACHINES = resource<VirtualMachine>('kubevirt.io/v1', 'virtualmachines', 'VirtualMachine');
+export const VIRTUAL_MACHINE_INSTANCES = resource<VirtualMachineInstance>(
+  'kubevirt.io/v1',
+  'virtualmachineinstances',
+  'VirtualMachineInstance',
+);
+export const KUBEVIRTS = resource<KubeVirt>('kubevirt.io/v1', 'kubevirts', 'KubeVirt');
+
+export const PODS = resource<Pod>('v1', 'pods', 'Pod');
+export const NODES = resource<Node>('v1', 'nodes', 'Node', false);
+export const NAMESPACES = resource<Namespace>('v1', 'namespaces', 'Namespace', false);
+export const SERVICES = resource<Service>('v1', 'services', 'Service');
+export const SECRETS = resource<Secret>('v1', 'secrets', 'Secret');
+export const CONFIG_MAPS = resource<ConfigMap>('v1', 'configmaps', 'ConfigMap');
+export const SERVICE_ACCOUNTS = resource<ServiceAccount>('v1', 'serviceaccounts', 'ServiceAccount');
+export const PERSISTENT_VOLUME_CLAIMS = resource<PersistentVolumeClaim>('v1', 'persistentvolumeclaims', 'PersistentVolumeClaim');
+export const RESOURCE_QUOTAS = resource<ResourceQuota>('v1', 'resourcequotas', 'ResourceQuota');
+export const EVENTS = resource<CoreEvent>('v1', 'events', 'Event');
+export const STORAGE_CLASSES = resource<StorageClass>('storage.k8s.io/v1', 'storageclasses', 'StorageClass', false);
+export const CONTROLLER_REVISIONS = resource<ControllerRevision>('apps/v1', 'controllerrevisions', 'ControllerRevision');
+export const DEPLOYMENTS = resource<Deployment>('apps/v1', 'deployments', 'Deployment');
+export const DAEMON_SETS = resource<DaemonSet>('apps/v1', 'daemonsets', 'DaemonSet');
+export const JOBS = resource<Job>('batch/v1', 'jobs', 'Job');
+export const LEASES = resource<Lease>('coordination.k8s.io/v1', 'leases', 'Lease');
+export const PRIORITY_CLASSES = resource<PriorityClass>('scheduling.k8s.io/v1', 'priorityclasses', 'PriorityClass', false);
+export const POD_DISRUPTION_BUDGETS = resource<PodDisruptionBudget>('policy/v1', 'poddisruptionbudgets', 'PodDisruptionBudget');
+export const ROLES = resource<Role>('rbac.authorization.k8s.io/v1', 'roles', 'Role');
+export const ROLE_BINDINGS = resource<RoleBinding>('rbac.authorization.k8s.io/v1', 'rolebindings', 'RoleBinding');
+export const CLUSTER_ROLES = resource<ClusterRole>('rbac.authorization.k8s.io/v1', 'clusterroles', 'ClusterRole', false);
+export const CLUSTER_ROLE_BINDINGS = resource<ClusterRoleBinding>(
+  'rbac.authorization.k8s.io/v1',
+  'clusterrolebindings',
+  'ClusterRoleBinding',
+  false,
+);
+export const CUSTOM_RESOURCE_DEFINITIONS = resource<CustomResourceDefinition>(
+  'apiextensions.k8s.io/v1',
+  'customresourcedefinitions',
+  'CustomResourceDefinition',
+  false,
+);
+export const API_SERVICES = resource<APIService>('apiregistration.k8s.io/v1', 'apiservices', 'APIService', false);
+export const VALIDATING_WEBHOOK_CONFIGURATIONS = resource<ValidatingWebhookConfiguration>(
+  'admissionregistration.k8s.io/v1',
+  'validatingwebhookconfigurations',
+  'ValidatingWebhookConfiguration',
+  false,
+);
+export const MUTATING_WEBHOOK_CONFIGURATIONS = resource<MutatingWebhookConfiguration>(
+  'admissionregistration.k8s.io/v1',
+  'mutatingwebhookconfigurations',
+  'MutatingWebhookConfiguration',
+  false,
+);
+export const VALIDATING_ADMISSION_POLICIES = resource<ValidatingAdmissionPolicy>(
+  'admissionregistration.k8s.io/v1',
+  'validatingadmissionpolicies',
+  'ValidatingAdmissionPolicy',
+  false,
+);
+export const VALIDATING_ADMISSION_POLICY_BINDINGS = resource<ValidatingAdmissionPolicyBinding>(
+  'admissionregistration.k8s.io/v1',
+  'validatingadmissionpolicybindings',
+  'ValidatingAdmissionPolicyBinding',
+  false,
+);
+export const SUBJECT_ACCESS_REVIEWS = resource<SubjectAccessReview>(
+  'authorization.k8s.io/v1',
+  'subjectaccessreviews',
+  'SubjectAccessReview',
+  false,
+);
