@@ -1,0 +1,48 @@
+// What a launcher tells the node agent about its domain: libvirt's state in KubeVirt's words plus the few facts that end in VMI status.
+// Travels as JSON in GetDomain and HandleDomainEvent.
+
+export type DomainState = 'NoState' | 'Running' | 'Blocked' | 'Paused' | 'ShuttingDown' | 'Shutoff' | 'Crashed' | 'PMSuspended' | 'Unknown';
+
+export interface DomainInterfaceReport {
+  /** Name of the VMI interface (domain alias ua-<name>); absent for guest-only devices. */
+  name?: string;
+  mac: string;
+  /** From the guest agent. */
+  interfaceName?: string;
+  ips?: string[];
+}
+
+export interface DomainDiskReport {
+  /** Volume name (alias ua-<name>). */
+  name: string;
+  /** Target device: vda, sda, … */
+  target: string;
+}
+
+export interface DomainReport {
+  metadata: { name: string; namespace: string; uid: string; deletionTimestamp?: string };
+  spec: {
+    /** Machine type as libvirt resolved it, e.g. pc-q35-10.0. */
+    machineType?: string;
+    /** 'kvm' or 'qemu'. */
+    type?: string;
+    memoryBytes?: number;
+    gracePeriodSeconds?: number;
+    /** Set by the first SIGTERM or shutdown: when the grace period started. */
+    gracePeriodStartedAt?: string;
+    /** The pod was told to go (kubelet's SIGTERM): the agent should shut the guest down. */
+    markedForGracefulShutdown?: boolean;
+    agentConnected?: boolean;
+    disks: DomainDiskReport[];
+    interfaces: DomainInterfaceReport[];
+  };
+  status: {
+    status: DomainState;
+    reason?: string;
+    osInfo?: Record<string, string>;
+    hostname?: string;
+    fsFreezeStatus?: string;
+  };
+}
+
+export type DomainEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'ERROR';
