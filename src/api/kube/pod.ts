@@ -45,6 +45,7 @@ export class HTTPGetAction {
 export class LocalObjectReference {
   @IsString()
   @IsOptional()
+  @JSONSchema({ default: '' })
   name?: string;
 }
 

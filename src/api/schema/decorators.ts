@@ -1,13 +1,14 @@
 // Field decorators for the wire types that class-validator does not know: quantities, times, int-or-string and maps.
 // Each checks structure and carries the OpenAPI fragment that the CRDs need.
 import 'reflect-metadata';
-import { Matches, registerDecorator, type ValidationOptions } from 'class-validator';
+import { registerDecorator, type ValidationOptions } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 
 type FieldDecorator = (target: object, property: string) => void;
 
 export const QUANTITY_PATTERN =
   '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$';
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 const QUANTITY = new RegExp(QUANTITY_PATTERN);
 const INT_OR_STRING = { anyOf: [{ type: 'integer' }, { type: 'string' }], 'x-kubernetes-int-or-string': true };
 export const QUANTITY_SCHEMA = { ...INT_OR_STRING, pattern: QUANTITY_PATTERN };
@@ -34,10 +35,18 @@ export const IsQuantity = (options?: ValidationOptions): FieldDecorator =>
   field('isQuantity', 'a quantity such as 128Mi or 500m', isQuantity, QUANTITY_SCHEMA, options);
 
 /** metav1.Time: RFC 3339. */
-export const IsTime = (): FieldDecorator => (target, property) => {
-  Matches(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/)(target, property);
-  JSONSchema({ type: 'string', format: 'date-time', pattern: undefined as never })(target, property);
-};
+export const IsTime =
+  ({ nullable = false } = {}): FieldDecorator =>
+  (target, property) => {
+    registerDecorator({
+      name: 'isTime',
+      target: target.constructor,
+      propertyName: property,
+      options: { message: '$property must be an RFC 3339 time' },
+      validator: { validate: (v: unknown) => typeof v === 'string' && RFC3339.test(v) },
+    });
+    JSONSchema({ type: 'string', format: 'date-time', ...(nullable ? { nullable } : {}) })(target, property);
+  };
 
 export const IsIntOrString = (): FieldDecorator =>
   field('isIntOrString', 'a whole number or a string', (v) => typeof v === 'string' || Number.isInteger(v), INT_OR_STRING);

@@ -67,6 +67,7 @@ export class CommonInstancetypesDeployment {
 export class TDXAttestationConfiguration {
   @IsBoolean()
   @IsOptional()
+  @JSONSchema({ default: false })
   enforced?: boolean;
   @IsString()
   @IsOptional()
@@ -247,53 +248,6 @@ export class LiveUpdateConfiguration {
   maxHotplugRatio?: number;
 }
 
-export class NodeMediatedDeviceTypesConfig {
-  @IsArray()
-  @IsString({ each: true })
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  mediatedDeviceTypes?: string[];
-  @IsArray()
-  @IsString({ each: true })
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  mediatedDevicesTypes?: string[];
-  @IsStringMap()
-  nodeSelector!: Record<string, string>;
-}
-
-export class MediatedDevicesConfiguration {
-  @IsBoolean()
-  @IsOptional()
-  enabled?: boolean;
-  @IsArray()
-  @IsString({ each: true })
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  mediatedDeviceTypes?: string[];
-  @IsArray()
-  @IsString({ each: true })
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  mediatedDevicesTypes?: string[];
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => NodeMediatedDeviceTypesConfig)
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  nodeMediatedDeviceTypes?: NodeMediatedDeviceTypesConfig[];
-}
-
-export class MediatedHostDevice {
-  @IsBoolean()
-  @IsOptional()
-  externalResourceProvider?: boolean;
-  @IsString()
-  mdevNameSelector!: string;
-  @IsString()
-  resourceName!: string;
-}
-
 export class NetworkConfiguration {
   @IsMapOf(() => InterfaceBindingPlugin)
   @IsOptional()
@@ -307,58 +261,6 @@ export class NetworkConfiguration {
   @IsBoolean()
   @IsOptional()
   permitSlirpInterface?: boolean;
-}
-
-export class PciHostDevice {
-  @IsBoolean()
-  @IsOptional()
-  externalResourceProvider?: boolean;
-  @IsString()
-  pciVendorSelector!: string;
-  @IsString()
-  resourceName!: string;
-}
-
-export class USBSelector {
-  @IsString()
-  product!: string;
-  @IsString()
-  vendor!: string;
-}
-
-export class USBHostDevice {
-  @IsBoolean()
-  @IsOptional()
-  externalResourceProvider?: boolean;
-  @IsString()
-  resourceName!: string;
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => USBSelector)
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  selectors?: USBSelector[];
-}
-
-export class PermittedHostDevices {
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => MediatedHostDevice)
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  mediatedDevices?: MediatedHostDevice[];
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => PciHostDevice)
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  pciHostDevices?: PciHostDevice[];
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => USBHostDevice)
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  usb?: USBHostDevice[];
 }
 
 @JSONSchema({ nullable: true })

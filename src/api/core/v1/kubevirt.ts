@@ -5,10 +5,9 @@ import { Type } from 'class-transformer';
 import { IsArray, IsIn, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { LocalObjectReference } from '../../kube/pod.js';
-import { Affinity, Toleration } from '../../kube/scheduling.js';
 import { LabelSelector } from '../../kube/storage.js';
 import type { ObjectMeta, Quantity, Time } from '../../meta.js';
-import { IsBooleanMap, IsQuantity, IsStringMap, IsTime } from '../../schema/decorators.js';
+import { IsBooleanMap, IsQuantity, IsTime } from '../../schema/decorators.js';
 import {
   ArchConfiguration,
   ChangedBlockTrackingSelectors,
@@ -18,9 +17,7 @@ import {
   HypervisorConfiguration,
   KSMConfiguration,
   LiveUpdateConfiguration,
-  MediatedDevicesConfiguration,
   NetworkConfiguration,
-  PermittedHostDevices,
   PersistentReservationConfiguration,
   ReloadableComponentConfiguration,
   SeccompConfiguration,
@@ -30,97 +27,15 @@ import {
   VirtTemplateDeployment,
   VirtualMachineOptions,
 } from './kubevirt-configuration.js';
+import {
+  ComponentConfig,
+  CustomizeComponents,
+  GenerationStatus,
+  KubeVirtCertificateRotateStrategy,
+  KubeVirtWorkloadUpdateStrategy,
+} from './kubevirt-deployment.js';
 import { MigrationConfiguration } from './migration-configuration.js';
-
-export class CertConfig {
-  @IsString()
-  @IsOptional()
-  duration?: string;
-  @IsString()
-  @IsOptional()
-  renewBefore?: string;
-}
-
-export class NodePlacement {
-  @ValidateNested()
-  @Type(() => Affinity)
-  @IsOptional()
-  affinity?: Affinity;
-  @IsStringMap()
-  @IsOptional()
-  nodeSelector?: Record<string, string>;
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => Toleration)
-  @IsOptional()
-  tolerations?: Toleration[];
-}
-
-export class ComponentConfig {
-  @ValidateNested()
-  @Type(() => NodePlacement)
-  @IsOptional()
-  nodePlacement?: NodePlacement;
-  @IsInt()
-  @IsOptional()
-  replicas?: number;
-}
-
-export class Flags {
-  @IsStringMap()
-  @IsOptional()
-  api?: Record<string, string>;
-  @IsStringMap()
-  @IsOptional()
-  controller?: Record<string, string>;
-  @IsStringMap()
-  @IsOptional()
-  handler?: Record<string, string>;
-}
-
-export class CustomizeComponentsPatch {
-  @IsString()
-  patch!: string;
-  @IsString()
-  @JSONSchema({ minLength: 1 })
-  resourceName!: string;
-  @IsString()
-  @JSONSchema({ minLength: 1 })
-  resourceType!: string;
-  @IsString()
-  type!: string;
-}
-
-export class CustomizeComponents {
-  @ValidateNested()
-  @Type(() => Flags)
-  @IsOptional()
-  flags?: Flags;
-  @IsArray()
-  @ValidateNested({ each: true })
-  @Type(() => CustomizeComponentsPatch)
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  patches?: CustomizeComponentsPatch[];
-}
-
-export class GenerationStatus {
-  @IsString()
-  group!: string;
-  @IsString()
-  @IsOptional()
-  hash?: string;
-  @IsInt()
-  @JSONSchema({ format: 'int64' })
-  lastGeneration!: number;
-  @IsString()
-  name!: string;
-  @IsString()
-  @IsOptional()
-  namespace?: string;
-  @IsString()
-  resource!: string;
-}
+import { MediatedDevicesConfiguration, PermittedHostDevices } from './permitted-host-devices.js';
 
 @JSONSchema({ nullable: true })
 export class InstancetypeConfiguration {
@@ -128,33 +43,6 @@ export class InstancetypeConfiguration {
   @IsOptional()
   @JSONSchema({ nullable: true })
   referencePolicy?: string;
-}
-
-export class KubeVirtSelfSignConfiguration {
-  @ValidateNested()
-  @Type(() => CertConfig)
-  @IsOptional()
-  ca?: CertConfig;
-  @IsString()
-  @IsOptional()
-  caOverlapInterval?: string;
-  @IsString()
-  @IsOptional()
-  caRotateInterval?: string;
-  @IsString()
-  @IsOptional()
-  certRotateInterval?: string;
-  @ValidateNested()
-  @Type(() => CertConfig)
-  @IsOptional()
-  server?: CertConfig;
-}
-
-export class KubeVirtCertificateRotateStrategy {
-  @ValidateNested()
-  @Type(() => KubeVirtSelfSignConfiguration)
-  @IsOptional()
-  selfSigned?: KubeVirtSelfSignConfiguration;
 }
 
 export class KubeVirtConfiguration {
@@ -322,20 +210,6 @@ export class KubeVirtConfiguration {
   webhookConfiguration?: ReloadableComponentConfiguration;
 }
 
-export class KubeVirtWorkloadUpdateStrategy {
-  @IsString()
-  @IsOptional()
-  batchEvictionInterval?: string;
-  @IsInt()
-  @IsOptional()
-  batchEvictionSize?: number;
-  @IsArray()
-  @IsString({ each: true })
-  @IsOptional()
-  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  workloadUpdateMethods?: string[];
-}
-
 export class KubeVirtSpec {
   @ValidateNested()
   @Type(() => KubeVirtCertificateRotateStrategy)
@@ -403,13 +277,11 @@ export class KubeVirtSpec {
 }
 
 export class KubeVirtCondition {
-  @IsTime()
+  @IsTime({ nullable: true })
   @IsOptional()
-  @JSONSchema({ nullable: true })
   lastProbeTime?: Time;
-  @IsTime()
+  @IsTime({ nullable: true })
   @IsOptional()
-  @JSONSchema({ nullable: true })
   lastTransitionTime?: Time;
   @IsString()
   @IsOptional()
@@ -490,6 +362,7 @@ export class KubeVirt {
   @IsOptional()
   kind?: string;
   @IsObject()
+  @IsOptional()
   metadata!: ObjectMeta;
   @ValidateNested()
   @Type(() => KubeVirtSpec)

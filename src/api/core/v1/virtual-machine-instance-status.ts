@@ -79,10 +79,10 @@ export class TopologyHints {
 }
 
 export class VirtualMachineInstanceCondition {
-  @IsTime()
+  @IsTime({ nullable: true })
   @IsOptional()
   lastProbeTime?: Time;
-  @IsTime()
+  @IsTime({ nullable: true })
   @IsOptional()
   lastTransitionTime?: Time;
   @IsString()

@@ -225,6 +225,7 @@ export class VirtualMachineInstance {
   @IsOptional()
   kind?: string;
   @IsObject()
+  @IsOptional()
   metadata!: ObjectMeta;
   @ValidateNested()
   @Type(() => VirtualMachineInstanceSpec)

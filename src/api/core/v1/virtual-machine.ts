@@ -29,6 +29,7 @@ export class DataVolumeTemplateSpec {
   kind?: string;
   @IsObject()
   @IsOptional()
+  @JSONSchema({ nullable: true, 'x-kubernetes-preserve-unknown-fields': true })
   metadata?: ObjectMeta;
   @ValidateNested()
   @Type(() => DataVolumeSpec)
@@ -98,6 +99,7 @@ export class PreferenceMatcher {
 export class VirtualMachineInstanceTemplateSpec {
   @IsObject()
   @IsOptional()
+  @JSONSchema({ nullable: true, 'x-kubernetes-preserve-unknown-fields': true })
   metadata?: ObjectMeta;
   @ValidateNested()
   @Type(() => VirtualMachineInstanceSpec)
@@ -134,13 +136,11 @@ export class VirtualMachineSpec {
 }
 
 export class VirtualMachineCondition {
-  @IsTime()
+  @IsTime({ nullable: true })
   @IsOptional()
-  @JSONSchema({ nullable: true })
   lastProbeTime?: Time;
-  @IsTime()
+  @IsTime({ nullable: true })
   @IsOptional()
-  @JSONSchema({ nullable: true })
   lastTransitionTime?: Time;
   @IsString()
   @IsOptional()
@@ -321,6 +321,7 @@ export class VirtualMachine {
   @IsOptional()
   kind?: string;
   @IsObject()
+  @IsOptional()
   metadata!: ObjectMeta;
   @ValidateNested()
   @Type(() => VirtualMachineSpec)

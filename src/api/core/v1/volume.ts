@@ -59,6 +59,7 @@ export class CloudInitNoCloudSource {
 export class ConfigMapVolumeSource {
   @IsString()
   @IsOptional()
+  @JSONSchema({ default: '' })
   name?: string;
   @IsBoolean()
   @IsOptional()
