@@ -1,0 +1,8 @@
+// The public face of the room: HTTPS server and client, WebSocket upgrades, byte pumps.
+export { type ClientRequest, type ClientResponse, type ClientTls, type DialledStream, dialRaw, requestOnce } from './client.js';
+export { empty, type Handler, type HttpRequest, type HttpResponse, json, type Peer, text } from './messages.js';
+export { matchPath, parsePattern } from './route-match.js';
+export { type BodyFault, createHttpsServer, type HttpsServer, type HttpsServerOptions, type Route } from './server.js';
+export { type PumpOptions, pump, splice } from './streams.js';
+export type { ServerTls } from './tls-files.js';
+export { offersPlainProtocol, PLAIN_STREAM_PROTOCOL, type Upgrade, type UpgradeHandler, type UpgradeRoute } from './upgrade.js';

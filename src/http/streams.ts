@@ -1,0 +1,127 @@
+// Moves bytes between streams with back-pressure: two bare connections, or a WebSocket and a bare connection. Ends both when either
+// ends. Keeps idle WebSockets alive by pings and cuts those whose peer no longer answers. Looks into no payload.
+import type { Duplex } from 'node:stream';
+import { WebSocket } from 'ws';
+import type { Clock } from '../base/clock.js';
+
+export interface PumpOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Time between pings; default 20 s. */
+  readonly pingMs?: number;
+  /** A peer silent for so long is gone; default 60 s. */
+  readonly deadMs?: number;
+  /** Unsent bytes at which the source is paused; default 1 MiB. */
+  readonly highWaterBytes?: number;
+}
+
+const PING_MS = 20_000;
+const DEAD_MS = 60_000;
+const HIGH_WATER_BYTES = 1024 * 1024;
+const PING_PAYLOAD = 'keep alive';
+const NORMAL_CLOSURE = 1000;
+
+/** Sends what is still buffered, then closes. */
+const flushAndClose = (socket: Duplex): void => void socket.end(() => socket.destroy());
+
+/** Splices two connections; resolves when both are closed. Half-closes are passed on. */
+export function splice(a: Duplex, b: Duplex, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    let open = 2;
+    const cut = (): void => {
+      a.destroy();
+      b.destroy();
+    };
+    const closed = (other: Duplex): void => {
+      if (!other.destroyed) flushAndClose(other);
+      open--;
+      if (open > 0) return;
+      signal.removeEventListener('abort', cut);
+      resolve();
+    };
+    const follow = (socket: Duplex, other: Duplex): void => {
+      // A broken connection only means the end of the stream; 'close' follows.
+      socket.on('error', () => undefined);
+      if (socket.closed) queueMicrotask(() => closed(other));
+      else socket.once('close', () => closed(other));
+    };
+    follow(a, b);
+    follow(b, a);
+    signal.addEventListener('abort', cut, { once: true });
+    if (signal.aborted) cut();
+    a.pipe(b);
+    b.pipe(a);
+  });
+}
+
+function keepAlive(ws: WebSocket, options: PumpOptions): () => void {
+  const { clock, pingMs = PING_MS, deadMs = DEAD_MS } = options;
+  let heard = clock.now();
+  const note = (): void => {
+    heard = clock.now();
+  };
+  ws.on('pong', note);
+  ws.on('message', note);
+  ws.on('ping', note);
+  let cancel = (): void => undefined;
+  const beat = (): void => {
+    if (clock.now() - heard > deadMs) {
+      ws.terminate();
+      return;
+    }
+    if (ws.readyState === WebSocket.OPEN) ws.ping(PING_PAYLOAD);
+    cancel = clock.after(pingMs, beat);
+  };
+  cancel = clock.after(pingMs, beat);
+  return () => cancel();
+}
+
+/** Binary frames ↔ bytes; text frames are ignored. Resolves when both sides are closed. */
+export function pump(ws: WebSocket, peer: Duplex, options: PumpOptions): Promise<void> {
+  const { signal, highWaterBytes = HIGH_WATER_BYTES } = options;
+  const stopBeat = keepAlive(ws, options);
+  return new Promise((resolve) => {
+    let wsOpen = ws.readyState !== WebSocket.CLOSED;
+    let peerOpen = !peer.destroyed;
+    const finish = (): void => {
+      if (wsOpen || peerOpen) return;
+      signal.removeEventListener('abort', cut);
+      resolve();
+    };
+    const cut = (): void => {
+      if (ws.readyState <= WebSocket.OPEN) ws.close(NORMAL_CLOSURE);
+      peer.destroy();
+    };
+    ws.on('message', (data, isBinary) => {
+      if (isBinary && !peer.write(data as Buffer)) ws.pause();
+    });
+    peer.on('drain', () => ws.resume());
+    peer.on('data', (chunk: Buffer) => {
+      if (ws.readyState !== WebSocket.OPEN) return;
+      ws.send(chunk, { binary: true }, () => {
+        if (peer.isPaused() && ws.bufferedAmount < highWaterBytes) peer.resume();
+      });
+      if (ws.bufferedAmount >= highWaterBytes) peer.pause();
+    });
+    peer.once('end', () => ws.close(NORMAL_CLOSURE));
+    ws.once('close', () => {
+      wsOpen = false;
+      stopBeat();
+      if (peer.destroyed) peerOpen = false;
+      else flushAndClose(peer);
+      finish();
+    });
+    peer.once('close', () => {
+      peerOpen = false;
+      if (ws.readyState <= WebSocket.OPEN) ws.close(NORMAL_CLOSURE);
+      finish();
+    });
+    // Broken connections only mean the end of the stream; 'close' follows.
+    ws.on('error', () => ws.terminate());
+    peer.on('error', () => undefined);
+    signal.addEventListener('abort', cut, { once: true });
+    if (signal.aborted) cut();
+    if (!wsOpen || !peerOpen) cut();
+    finish();
+  });
+}
