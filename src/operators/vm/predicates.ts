@@ -1,0 +1,51 @@
+// Small questions about a VM and its VMI that several decisions ask. Pure; names as in the API's documentation.
+import { isDeleting, type RunStrategy, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
+
+const FINAL = new Set(['Succeeded', 'Failed']);
+
+export const isFinal = (vmi: VirtualMachineInstance): boolean => FINAL.has(vmi.status?.phase ?? '');
+
+/** `running: true` reads as Always, `running: false` and nothing at all as Halted. Any other text is returned as it stands. */
+export function runStrategyOf(vm: VirtualMachine): RunStrategy | string {
+  if (vm.spec.runStrategy) return vm.spec.runStrategy;
+  return vm.spec.running ? 'Always' : 'Halted';
+}
+
+const firstRequest = (vm: VirtualMachine) => vm.status?.stateChangeRequests?.[0];
+
+export const hasStartRequest = (vm: VirtualMachine): boolean => firstRequest(vm)?.action === 'Start';
+
+export const hasStartPausedRequest = (vm: VirtualMachine): boolean => hasStartRequest(vm) && firstRequest(vm)?.data?.paused === 'true';
+
+/** A stop request counts only for the VMI that it names. */
+export function hasStopRequestFor(vm: VirtualMachine, vmi: VirtualMachineInstance): boolean {
+  const request = firstRequest(vm);
+  return request?.action === 'Stop' && request.uid !== undefined && request.uid === vmi.metadata.uid;
+}
+
+export const wasEverRunning = (vmi: VirtualMachineInstance): boolean =>
+  (vmi.status?.phaseTransitionTimestamps ?? []).some((t) => t.phase === 'Running');
+
+/** The guest ended before it ever ran: what the crash back-off counts. */
+export const failedEarly = (vmi: VirtualMachineInstance): boolean => isFinal(vmi) && !wasEverRunning(vmi);
+
+/** Is a VM with this strategy meant to be up now (or to come up)? */
+export function isSetToStart(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined): boolean {
+  switch (runStrategyOf(vm)) {
+    case 'Always':
+      return true;
+    case 'Manual':
+      return vmi ? !hasStopRequestFor(vm, vmi) : hasStartRequest(vm);
+    case 'RerunOnFailure':
+      return vmi ? vmi.status?.phase !== 'Succeeded' : rerunWants(vm);
+    case 'Once':
+      return vmi === undefined;
+    default:
+      return false;
+  }
+}
+
+/** RerunOnFailure starts on request, and once when the strategy has just been set. */
+export const rerunWants = (vm: VirtualMachine): boolean => hasStartRequest(vm) || vm.status?.runStrategy !== 'RerunOnFailure';
+
+export const isLive = (vmi: VirtualMachineInstance | undefined): boolean => vmi !== undefined && !isFinal(vmi) && !isDeleting(vmi);
