@@ -1,0 +1,28 @@
+// Runs tools inside a network namespace. Entering is always done by a child process (nsenter): setns is per thread, so this
+// process never changes its own namespace. Also writes sysctls, whose network part follows the namespace of the writer.
+import type { Ctx } from '../base/context.js';
+import { type ExecOptions, type ExecResult, run } from './exec.js';
+
+/** Path of a network namespace: /proc/<pid>/ns/net or /run/netns/<name>. */
+export type NetNs = string;
+
+export const netNsOfPid = (pid: number): NetNs => `/proc/${pid}/ns/net`;
+
+export function runInNetNs(ctx: Ctx, ns: NetNs, command: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
+  return run(ctx, 'nsenter', [`--net=${ns}`, '--', ...command], options);
+}
+
+/** `net.ipv4.ip_forward` → `/proc/sys/net/ipv4/ip_forward`; a dot inside an interface name must be given as a slash. */
+export function sysctlPath(name: string): string {
+  return `/proc/sys/${name.replaceAll('.', '/')}`;
+}
+
+// Reads "<path> <value>" lines. /proc/sys/net shows the namespace of the process that opens it, hence the child.
+const WRITE_SYSCTLS = 'while read -r path value; do echo "$value" > "$path" || exit 1; done';
+
+/** Writes all of `sysctls` (dotted name → value) in the namespace; fails on the first that the kernel refuses. */
+export async function writeSysctls(ctx: Ctx, ns: NetNs, sysctls: Readonly<Record<string, string>>): Promise<void> {
+  const lines = Object.entries(sysctls).map(([name, value]) => `${sysctlPath(name)} ${value}\n`);
+  if (lines.length === 0) return;
+  await runInNetNs(ctx, ns, ['sh', '-c', WRITE_SYSCTLS], { input: lines.join('') });
+}
