@@ -1,0 +1,41 @@
+// The network bindings by kind: which one an interface has, and which plan belongs to it. SR-IOV and plugins that bring their own
+// attachment need no links from us.
+import type { Interface } from '../../../api/index.js';
+import { type LinkPlan, noLinks } from '../link-plan.js';
+import type { Attachment } from './attachment.js';
+import { planBridge, planManagedTap } from './bridge/plan.js';
+import { planMasquerade } from './masquerade/plan.js';
+
+export type BindingKind = 'bridge' | 'masquerade' | 'passt' | 'managedTap' | 'plugin' | 'sriov' | 'none';
+
+/** Registered network binding plugins, as in the KubeVirt CR: name → how they attach. */
+export type RegisteredBindings = Readonly<Record<string, { readonly domainAttachmentType?: string }>>;
+
+export function bindingOf(iface: Interface, registered: RegisteredBindings = {}): BindingKind {
+  if (iface.bridge) return 'bridge';
+  if (iface.masquerade) return 'masquerade';
+  if (iface.passtBinding) return 'passt';
+  if (iface.sriov) return 'sriov';
+  if (iface.binding) return registered[iface.binding.name]?.domainAttachmentType === 'managedTap' ? 'managedTap' : 'plugin';
+  return 'none';
+}
+
+const QEMU_GROUP = 107;
+
+/** passt forwards sockets itself: it needs ping sockets and low ports, but no links. */
+const planPasst = (): LinkPlan => ({ links: [], stack: { pingGroupRange: [QEMU_GROUP, QEMU_GROUP], unprivilegedPortStart: 0 } });
+
+const PLANS: Readonly<Record<BindingKind, (at: Attachment) => LinkPlan>> = {
+  bridge: planBridge,
+  masquerade: planMasquerade,
+  passt: planPasst,
+  managedTap: planManagedTap,
+  plugin: () => noLinks,
+  sriov: () => noLinks,
+  none: () => noLinks,
+};
+
+export const planOf = (kind: BindingKind, at: Attachment): LinkPlan => PLANS[kind](at);
+
+/** Bindings that cannot work before the CNI plugin has put the pod's link in place. */
+export const needsPodLink = (kind: BindingKind): boolean => kind === 'bridge' || kind === 'masquerade' || kind === 'managedTap';
