@@ -1,5 +1,6 @@
 // The public face of the room: every API type.
 export * from './cdi/v1beta1/data-volume.js';
+export * from './conditions.js';
 export * from './core/v1/access-credentials.js';
 export * from './core/v1/cpu.js';
 export * from './core/v1/devices.js';
