@@ -149,4 +149,6 @@ export interface Manager {
   run(signal: AbortSignal): Promise<void>;
   isLeader(): boolean;
   hasSynced(): boolean;
+  /** Why /healthz should be red: informers that have heard nothing for ten minutes. */
+  problems(): readonly string[];
 }
