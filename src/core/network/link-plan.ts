@@ -81,6 +81,6 @@ export const noLinks: LinkPlan = { links: [], stack: {} };
 export function mergePlans(plans: readonly LinkPlan[]): LinkPlan {
   return {
     links: plans.flatMap((plan) => plan.links),
-    stack: plans.reduce<StackSettings>((all, plan) => ({ ...all, ...plan.stack }), {}),
+    stack: Object.assign({}, ...plans.map((plan) => plan.stack)) as StackSettings,
   };
 }

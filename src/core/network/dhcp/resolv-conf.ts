@@ -1,0 +1,20 @@
+// A pod's /etc/resolv.conf as data. Its name servers and search domains are what the guest gets by DHCP.
+export interface ResolvConf {
+  readonly nameservers: readonly string[];
+  readonly search: readonly string[];
+}
+
+export function parseResolvConf(text: string): ResolvConf {
+  const nameservers: string[] = [];
+  let search: string[] = [];
+  for (const line of text.split('\n')) {
+    const [keyword, ...words] = line
+      .replace(/[#;].*$/, '')
+      .trim()
+      .split(/\s+/);
+    if (keyword === 'nameserver' && words[0]) nameservers.push(words[0]);
+    // The last `search` or `domain` line counts, as in the C library.
+    if (keyword === 'search' || keyword === 'domain') search = words;
+  }
+  return { nameservers, search };
+}
