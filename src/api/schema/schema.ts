@@ -1,6 +1,6 @@
 // Decorated classes → structural OpenAPI v3 schemas: references inlined, Kubernetes' extensions kept, nothing untyped.
-// Called by tools/gen-crds.ts and by virt-operator's installer; never at admission time.
-import { createRequire } from 'node:module';
+// Called by tools/gen-crds.ts, by virt-operator's installer and once by virt-api, which checks objects against them before it changes any.
+import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage } from 'class-validator';
 import { validationMetadatasToSchemas } from 'class-validator-jsonschema';
 import { KvError } from '../../base/errors.js';
@@ -16,8 +16,6 @@ export interface Schema {
 }
 
 type Raw = Record<string, unknown>;
-
-const { defaultMetadataStorage } = createRequire(import.meta.url)('class-transformer/cjs/storage') as { defaultMetadataStorage: never };
 
 const REF = '#/definitions/';
 /** Keywords that class-validator-jsonschema derives from validators but a structural schema must not carry. */

@@ -12,6 +12,8 @@ export interface ClusterConfig {
   readonly useEmulation: boolean;
   /** resourceVersion of the CR; changes whenever the configuration may have. */
   readonly version: string;
+  /** Annotations of the CR: a few alpha settings live there. */
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 const DEFAULTS = {
@@ -74,12 +76,17 @@ export function clusterConfig(kv?: KubeVirt): ClusterConfig {
   return clusterConfigOf(kv?.spec.configuration, {
     ...(kv?.status?.defaultArchitecture ? { defaultArchitecture: kv.status.defaultArchitecture } : {}),
     version: kv?.metadata.resourceVersion ?? '',
+    annotations: kv?.metadata.annotations ?? {},
   });
 }
 
 export function clusterConfigOf(
   given: KubeVirtConfiguration | undefined,
-  { defaultArchitecture, version = '' }: { defaultArchitecture?: string; version?: string } = {},
+  {
+    defaultArchitecture,
+    version = '',
+    annotations = {},
+  }: { defaultArchitecture?: string; version?: string; annotations?: Readonly<Record<string, string>> } = {},
 ): ClusterConfig {
   const spec = withDefaults(DEFAULTS, given) as KubeVirtConfiguration;
   const listed = spec.developerConfiguration?.featureGates ?? [];
@@ -90,5 +97,6 @@ export function clusterConfigOf(
     defaultArchitecture: defaultArchitecture ?? spec.architectureConfiguration?.defaultArchitecture ?? 'amd64',
     useEmulation: spec.developerConfiguration?.useEmulation === true,
     version,
+    annotations,
   });
 }

@@ -1,0 +1,29 @@
+// Questions about the cluster configuration that have more than one place to look: per-architecture values with their old cluster-wide
+// overrides, and settings with a rule behind them. Used by defaulting, admission and the converter.
+import type { ArchSpecificConfiguration, Quantity } from '../../api/index.js';
+import type { ClusterConfig } from './cluster-config.js';
+
+function forArchitecture(config: ClusterConfig, arch: string | undefined): ArchSpecificConfiguration {
+  const { architectureConfiguration: all } = config.spec;
+  if (arch === 'arm64') return all?.arm64 ?? {};
+  if (arch === 's390x') return all?.s390x ?? {};
+  return all?.amd64 ?? {};
+}
+
+/** The old cluster-wide setting wins over the architecture's. */
+export function machineTypeFor(config: ClusterConfig, arch: string | undefined): string {
+  return config.spec.machineType || forArchitecture(config, arch).machineType || '';
+}
+
+/** Globs of the machine types that a VM of this architecture may ask for. */
+export function emulatedMachinesFor(config: ClusterConfig, arch: string | undefined): readonly string[] {
+  return config.spec.emulatedMachines ?? forArchitecture(config, arch).emulatedMachines ?? [];
+}
+
+export const isLiveUpdate = (config: ClusterConfig): boolean => config.spec.vmRolloutStrategy === 'LiveUpdate';
+
+/** undefined when the cluster leaves it at the default that is no reason to add a request. */
+export function clusterCpuRequest(config: ClusterConfig): Quantity | undefined {
+  const { cpuRequest } = config.spec;
+  return cpuRequest === undefined || cpuRequest === '100m' || Number(cpuRequest) === 0.1 ? undefined : cpuRequest;
+}
