@@ -1,0 +1,58 @@
+// Wires the VM controller to a manager: informers, indexes, expectations, queue. Called by virt-controller's main.
+import { controllerOf, isDeleting, keyOf, type ObjectKey, type VirtualMachine } from '../../api/index.js';
+import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import type { Controller, Manager } from '../../runtime/types.js';
+import { REVISIONS_BY_OWNER, reconcileVm, vmKeysOfVmi } from './reconciler.js';
+
+/** Index of the VM store: VMs by the `namespace/name` of each claim that their template names. */
+const VMS_BY_CLAIM = 'claim';
+
+function claimsOf(vm: VirtualMachine): string[] {
+  const names = (vm.spec.template.spec?.volumes ?? []).map((v) => v.persistentVolumeClaim?.claimName ?? v.dataVolume?.name);
+  return names.filter((name) => name !== undefined).map((name) => `${vm.metadata.namespace}/${name}`);
+}
+
+export function startVmController(manager: Manager, { random, workers = 3 }: { random: () => number; workers?: number }): Controller {
+  const vms = manager.informer(VIRTUAL_MACHINES);
+  const vmis = manager.informer(VIRTUAL_MACHINE_INSTANCES);
+  const revisions = manager.informer(CONTROLLER_REVISIONS);
+  const pvcs = manager.informer(PERSISTENT_VOLUME_CLAIMS);
+  const expectations = manager.newExpectations();
+
+  vms.addIndex(VMS_BY_CLAIM, claimsOf);
+  revisions.addIndex(REVISIONS_BY_OWNER, (r) => {
+    const owner = controllerOf(r);
+    return owner?.kind === 'VirtualMachine' ? [owner.uid] : [];
+  });
+  const observed = (key: ObjectKey, uid: string | undefined): void => expectations.observedDeletion(key, uid ?? '');
+  vmis.on({
+    added: (vmi) => {
+      for (const key of vmKeysOfVmi(vmi)) expectations.observedCreation(key, vmi.metadata.name ?? '');
+    },
+    updated: (vmi) => {
+      if (isDeleting(vmi)) for (const key of vmKeysOfVmi(vmi)) observed(key, vmi.metadata.uid);
+    },
+    deleted: (vmi) => {
+      for (const key of vmKeysOfVmi(vmi)) observed(key, vmi.metadata.uid);
+    },
+  });
+  return manager.controller({
+    name: 'virt-controller-vm',
+    workers,
+    reconcile: reconcileVm({
+      vms: vms.store,
+      vmis: vmis.store,
+      revisions: revisions.store,
+      pvcs: pvcs.store,
+      client: manager.client,
+      events: manager.events('virtualmachine-controller'),
+      expectations,
+      random,
+    }),
+    sources: [
+      { informer: vms, keys: (vm: VirtualMachine) => [keyOf(vm)] },
+      { informer: vmis, keys: vmKeysOfVmi },
+      { informer: pvcs, keys: (pvc) => vms.store.byIndex(VMS_BY_CLAIM, keyOf(pvc)).map(keyOf) },
+    ],
+  });
+}

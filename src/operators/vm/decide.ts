@@ -1,0 +1,149 @@
+// What the VM controller does next, as data. Pure: reads one snapshot (Seen), returns steps; reconciler.ts performs them.
+import {
+  ANNOTATION,
+  type ControllerRevision,
+  controllerOf,
+  FINALIZER,
+  isDeleting,
+  type VirtualMachine,
+  type VirtualMachineInstance,
+} from '../../api/index.js';
+import { deepEqual } from '../../runtime/patch.js';
+import { hasStartPausedRequest, runStrategyOf } from './predicates.js';
+import type { DataVolume } from './printable-status.js';
+import { isStartRevisionOf, specOf } from './revision.js';
+import { decideRunStrategy, type StrategyAction } from './run-strategy.js';
+import { backoffLeftMs } from './start-failure.js';
+import { text } from './text.js';
+
+export interface Seen {
+  readonly vm: VirtualMachine;
+  /** The instance of the same name, whoever owns it. */
+  readonly vmi: VirtualMachineInstance | undefined;
+  /** Start revisions of this VM. */
+  readonly revisions: readonly ControllerRevision[];
+  readonly dataVolumes: ReadonlyMap<string, DataVolume>;
+  /** Our own writes have come back through the watch. */
+  readonly settled: boolean;
+}
+
+export type Step =
+  | { readonly do: 'ensureFinalizer' }
+  | { readonly do: 'dropFinalizer' }
+  | { readonly do: 'adoptVmi'; readonly vmi: VirtualMachineInstance }
+  | { readonly do: 'createVmi'; readonly paused: boolean; readonly asMigrationTarget: boolean; readonly staleRevisions: readonly string[] }
+  | { readonly do: 'deleteVmi'; readonly vmi: VirtualMachineInstance }
+  | { readonly do: 'releaseVmi'; readonly vmi: VirtualMachineInstance }
+  | { readonly do: 'bumpGeneration'; readonly vmi: VirtualMachineInstance }
+  | { readonly do: 'setRunStrategy'; readonly field: 'running' | 'runStrategy'; readonly value: string | boolean };
+
+export interface Plan {
+  readonly steps: readonly Step[];
+  /** Becomes the Failure condition. */
+  readonly failure?: { readonly reason: string; readonly message: string };
+  readonly recheckMs?: number;
+  /** Append a start request to the status: the failed guest of RerunOnFailure comes up again, also after our own restart. */
+  readonly requestStart?: boolean;
+}
+
+const ORPHAN = 'orphan';
+
+const hasFinalizer = (vm: VirtualMachine): boolean => vm.metadata.finalizers?.includes(FINALIZER.vmController) === true;
+
+const isMarked = (vm: VirtualMachine): boolean => vm.metadata.annotations?.[ANNOTATION.latestObservedApiVersion] === 'v1';
+
+/** The VM's own instance; undefined when it belongs to somebody else. */
+export function ownVmi({ vm, vmi }: Pick<Seen, 'vm' | 'vmi'>): VirtualMachineInstance | undefined {
+  if (!vmi) return undefined;
+  const owner = controllerOf(vmi);
+  return owner === undefined || owner.uid === vm.metadata.uid ? vmi : undefined;
+}
+
+/** The instance's own finalizer goes once its end has been seen; the VMI controller keeps its own until the pods are gone. */
+function release(vmi: VirtualMachineInstance | undefined): Step[] {
+  const final = vmi?.status?.phase === 'Succeeded' || vmi?.status?.phase === 'Failed';
+  return vmi && final && vmi.metadata.finalizers?.includes(FINALIZER.vmController) ? [{ do: 'releaseVmi', vmi }] : [];
+}
+
+function decideDeletion(seen: Seen): Plan {
+  const vmi = ownVmi(seen);
+  if (!hasFinalizer(seen.vm)) return { steps: release(vmi) };
+  if (!vmi || seen.vm.metadata.finalizers?.includes(ORPHAN)) return { steps: [{ do: 'dropFinalizer' }] };
+  return { steps: isDeleting(vmi) ? release(vmi) : [{ do: 'deleteVmi', vmi }] };
+}
+
+/** Parts of a VM that only later releases serve: starting would silently ignore them. */
+function unserved(vm: VirtualMachine): string | undefined {
+  if (vm.spec.instancetype) return 'spec.instancetype';
+  if (vm.spec.preference) return 'spec.preference';
+  return vm.spec.dataVolumeTemplates?.length ? 'spec.dataVolumeTemplates' : undefined;
+}
+
+const isStart = (a: StrategyAction): boolean => a.do === 'start';
+
+function blockedStart({ vm, vmi }: Seen): Plan['failure'] {
+  const owner = vmi && controllerOf(vmi);
+  if (vmi && owner && owner.uid !== vm.metadata.uid) {
+    return { reason: 'FailedCreate', message: text.vmiOwnedByOther(vmi.metadata.name ?? '', `${owner.kind} ${owner.name}`) };
+  }
+  const field = unserved(vm);
+  return field ? { reason: 'FailedCreate', message: text.notServed(field) } : undefined;
+}
+
+function stepOf(action: StrategyAction, seen: Seen): Step[] {
+  const vmi = ownVmi(seen);
+  switch (action.do) {
+    case 'start':
+      return [
+        {
+          do: 'createVmi',
+          paused: hasStartPausedRequest(seen.vm),
+          asMigrationTarget: runStrategyOf(seen.vm) === 'WaitAsReceiver',
+          staleRevisions: seen.revisions
+            .map((r) => r.metadata.name ?? '')
+            .filter((name) => isStartRevisionOf(seen.vm, name) && !name.endsWith(`-${seen.vm.metadata.generation}`)),
+        },
+      ];
+    case 'stop':
+      return vmi && !isDeleting(vmi) ? [{ do: 'deleteVmi', vmi }] : [];
+    case 'addStartRequest':
+      return []; // part of the status, see Plan.requestStart
+    case 'setRunning':
+      return [
+        seen.vm.spec.runStrategy
+          ? { do: 'setRunStrategy', field: 'runStrategy', value: 'Always' }
+          : { do: 'setRunStrategy', field: 'running', value: true },
+      ];
+    case 'setRunStrategy':
+      return [{ do: 'setRunStrategy', field: 'runStrategy', value: action.value }];
+  }
+}
+
+export const revisionOf = ({ vmi, revisions }: Seen): ControllerRevision | undefined =>
+  revisions.find((r) => r.metadata.name === vmi?.status?.virtualMachineRevisionName);
+
+/** The VM's generation moved but not its template: what runs is what the VM asks for, so say so on the VMI. */
+function bumpGeneration(seen: Seen): Step[] {
+  const vmi = ownVmi(seen);
+  const stored = specOf(revisionOf(seen));
+  if (!vmi || !stored || isDeleting(vmi)) return [];
+  const isCurrent = vmi.metadata.annotations?.[ANNOTATION.vmGeneration] === String(seen.vm.metadata.generation);
+  return !isCurrent && deepEqual(stored.template, seen.vm.spec.template) ? [{ do: 'bumpGeneration', vmi }] : [];
+}
+
+export function decideVm(seen: Seen, now: number): Plan {
+  if (!seen.settled) return { steps: [] };
+  if (isDeleting(seen.vm)) return decideDeletion(seen);
+  if (!hasFinalizer(seen.vm) || !isMarked(seen.vm)) return { steps: [{ do: 'ensureFinalizer' }] };
+  const vmi = ownVmi(seen);
+  const adopt: Step[] = vmi && !controllerOf(vmi) && !isDeleting(vmi) ? [{ do: 'adoptVmi', vmi }] : [];
+  const decision = decideRunStrategy({ vm: seen.vm, vmi, backoffMs: backoffLeftMs(seen.vm, now) });
+  const blocked = decision.actions.some(isStart) ? blockedStart(seen) : undefined;
+  if (blocked) return { steps: [], failure: blocked };
+  return {
+    steps: [...adopt, ...bumpGeneration(seen), ...decision.actions.flatMap((a) => stepOf(a, seen)), ...release(vmi)],
+    ...(decision.failure ? { failure: decision.failure } : {}),
+    ...(decision.recheckMs === undefined ? {} : { recheckMs: decision.recheckMs }),
+    ...(decision.actions.some((a) => a.do === 'addStartRequest') ? { requestStart: true } : {}),
+  };
+}

@@ -1,0 +1,195 @@
+// The VM controller's shell: observe, decide, perform, report. All rules are in decide.ts and status.ts.
+
+import type { ControllerRevision, PersistentVolumeClaim } from '../../api/index.js';
+import {
+  ANNOTATION,
+  controllerOf,
+  FINALIZER,
+  type ObjectKey,
+  splitKey,
+  type VirtualMachine,
+  type VirtualMachineInstance,
+} from '../../api/index.js';
+import type { Ctx } from '../../base/context.js';
+import { hasCode, messageOf } from '../../base/errors.js';
+import { changeFinalizers } from '../../runtime/finalizers.js';
+import { deepEqual } from '../../runtime/patch.js';
+import { CONTROLLER_REVISIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
+import { decideVm, type Plan, type Seen, type Step } from './decide.js';
+import { revisionNameOf, startRevision } from './revision.js';
+import { EARLY_MS, isTooEarly, nextVmStatus } from './status.js';
+import { text } from './text.js';
+import { controllerRefOf, startedVmi } from './vmi-from-vm.js';
+
+/** Index of the ControllerRevision store: revisions by the uid of the VM that owns them. */
+export const REVISIONS_BY_OWNER = 'owner';
+
+export interface VmDeps {
+  readonly vms: Store<VirtualMachine>;
+  readonly vmis: Store<VirtualMachineInstance>;
+  readonly revisions: Store<ControllerRevision>;
+  readonly pvcs: Store<PersistentVolumeClaim>;
+  readonly client: KubeClient;
+  readonly events: EventRecorder;
+  readonly expectations: Expectations;
+  /** [0, 1) */
+  readonly random: () => number;
+}
+
+function observe(d: VmDeps, key: ObjectKey): Seen | undefined {
+  const vm = d.vms.get(key);
+  if (!vm) return undefined;
+  return {
+    vm,
+    vmi: d.vmis.get(key),
+    revisions: d.revisions.byIndex(REVISIONS_BY_OWNER, vm.metadata.uid ?? ''),
+    dataVolumes: new Map(),
+    settled: d.expectations.satisfied(key),
+  };
+}
+
+async function createVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step & { do: 'createVmi' }): Promise<void> {
+  const { namespace } = splitKey(key);
+  await d.client.create(CONTROLLER_REVISIONS, startRevision(vm)).catch((err: unknown) => {
+    if (!hasCode(err, 'AlreadyExists')) throw err; // the same generation was started before
+  });
+  for (const name of step.staleRevisions) await deleteIfThere(d.client.delete(CONTROLLER_REVISIONS, `${namespace}/${name}`));
+  const vmi = startedVmi(vm, { paused: step.paused, revisionName: revisionNameOf(vm), asMigrationTarget: step.asMigrationTarget });
+  const name = vmi.metadata.name ?? '';
+  d.expectations.expectCreation(key, name);
+  try {
+    await d.client.create(VIRTUAL_MACHINE_INSTANCES, vmi);
+  } catch (err) {
+    d.expectations.observedCreation(key, name);
+    d.events.event(vm, 'Warning', 'FailedCreate', text.createFailed(messageOf(err)));
+    throw err;
+  }
+  d.events.event(vm, 'Normal', 'SuccessfulCreate', text.started(name));
+}
+
+async function deleteIfThere(deletion: Promise<void>): Promise<void> {
+  await deletion.catch((err: unknown) => {
+    if (!hasCode(err, 'NotFound')) throw err; // gone already is what we want
+  });
+}
+
+async function deleteVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, vmi: VirtualMachineInstance): Promise<void> {
+  const uid = vmi.metadata.uid ?? '';
+  d.expectations.expectDeletion(key, uid);
+  try {
+    await deleteIfThere(d.client.delete(VIRTUAL_MACHINE_INSTANCES, key, { uid }));
+  } catch (err) {
+    d.expectations.observedDeletion(key, uid);
+    d.events.event(vm, 'Warning', 'FailedDelete', text.deleteFailed(vmi.metadata.name ?? '', messageOf(err)));
+    throw err;
+  }
+  d.events.event(vm, 'Normal', 'SuccessfulDelete', text.stopped(uid));
+}
+
+function ensureFinalizer(d: VmDeps, key: ObjectKey, vm: VirtualMachine): Promise<unknown> {
+  const finalizers = vm.metadata.finalizers ?? [];
+  return d.client.mergePatch(VIRTUAL_MACHINES, key, {
+    metadata: {
+      resourceVersion: vm.metadata.resourceVersion,
+      annotations: { [ANNOTATION.latestObservedApiVersion]: 'v1', [ANNOTATION.storageObservedApiVersion]: 'v1' },
+      ...(finalizers.includes(FINALIZER.vmController) ? {} : { finalizers: [...finalizers, FINALIZER.vmController] }),
+    },
+  });
+}
+
+async function release(d: VmDeps, vmi: VirtualMachineInstance): Promise<void> {
+  await changeFinalizers(d.client, VIRTUAL_MACHINE_INSTANCES, vmi, { remove: [FINALIZER.vmController] }).catch((err: unknown) => {
+    if (!hasCode(err, 'NotFound')) throw err; // released and gone
+  });
+}
+
+async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step): Promise<void> {
+  switch (step.do) {
+    case 'ensureFinalizer':
+      return void (await ensureFinalizer(d, key, vm));
+    case 'dropFinalizer':
+      return void (await changeFinalizers(d.client, VIRTUAL_MACHINES, vm, { remove: [FINALIZER.vmController] }));
+    case 'createVmi':
+      return createVmi(d, key, vm, step);
+    case 'deleteVmi':
+      return deleteVmi(d, key, vm, step.vmi);
+    case 'releaseVmi':
+      return release(d, step.vmi);
+    case 'adoptVmi':
+      return void (await d.client.mergePatch(VIRTUAL_MACHINE_INSTANCES, key, {
+        metadata: { resourceVersion: step.vmi.metadata.resourceVersion, ownerReferences: [controllerRefOf(vm)] },
+      }));
+    case 'bumpGeneration':
+      return void (await d.client.mergePatch(VIRTUAL_MACHINE_INSTANCES, key, {
+        metadata: { annotations: { [ANNOTATION.vmGeneration]: String(vm.metadata.generation ?? 0) } },
+      }));
+    case 'setRunStrategy':
+      return void (await d.client.jsonPatch(VIRTUAL_MACHINES, key, [{ op: 'replace', path: `/spec/${step.field}`, value: step.value }]));
+  }
+}
+
+/** Steps that end the pass: the next event shows the VM as they left it. */
+const ENDS_PASS = new Set<Step['do']>(['ensureFinalizer', 'dropFinalizer', 'setRunStrategy']);
+
+async function report(d: VmDeps, key: ObjectKey, seen: Seen, plan: Plan, ctx: Ctx): Promise<Next> {
+  if (isTooEarly(seen, ctx.now())) return { afterMs: EARLY_MS, why: 'the VMI controller has not spoken yet' };
+  const status = nextVmStatus({
+    seen,
+    plan,
+    pvcs: pvcsOf(d, seen.vm),
+    createPending: d.expectations.pendingCreations(key) > 0,
+    deletePending: d.expectations.pendingDeletions(key) > 0,
+    now: ctx.now(),
+    random: d.random(),
+  });
+  if (deepEqual(status, seen.vm.status ?? {})) return undefined;
+  await d.client.update(VIRTUAL_MACHINES, { ...seen.vm, status }, { subresource: 'status' });
+  return undefined;
+}
+
+function pvcsOf(d: VmDeps, vm: VirtualMachine): Map<string, PersistentVolumeClaim> {
+  const names = (vm.spec.template.spec?.volumes ?? []).map((v) => v.persistentVolumeClaim?.claimName ?? v.dataVolume?.name);
+  const found = names.map((name) => (name ? d.pvcs.get(`${vm.metadata.namespace}/${name}`) : undefined));
+  return new Map(found.filter((p) => p !== undefined).map((p) => [p.metadata.name ?? '', p]));
+}
+
+async function attempt(work: () => Promise<void>): Promise<unknown> {
+  try {
+    await work();
+    return undefined;
+  } catch (err) {
+    return err;
+  }
+}
+
+export const reconcileVm =
+  (d: VmDeps): Reconcile =>
+  async (key, ctx) => {
+    const seen = observe(d, key);
+    if (!seen) {
+      d.expectations.forget(key);
+      return undefined;
+    }
+    const plan = decideVm(seen, ctx.now());
+    const error = await attempt(async () => {
+      for (const step of plan.steps) await perform(d, key, seen.vm, step);
+    });
+    if (error === undefined && plan.steps.some((s) => ENDS_PASS.has(s.do))) return undefined;
+    // A VMI that was created a moment ago is not in the snapshot; its own event brings the status.
+    if (error === undefined && plan.steps.some((s) => s.do === 'createVmi')) return undefined;
+    const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
+    const next = await report(d, key, seen, { ...plan, ...(failure ? { failure } : {}) }, ctx);
+    if (error !== undefined) throw error;
+    return plan.recheckMs === undefined ? next : { afterMs: plan.recheckMs, why: 'crash back-off of the VM' };
+  };
+
+const failureReason = (plan: Plan): string => (plan.steps.some((s) => s.do === 'deleteVmi') ? 'FailedDelete' : 'FailedCreate');
+
+/** Keys of the VMs that a VMI concerns: its owner, and an orphan's namesake. */
+export function vmKeysOfVmi(vmi: VirtualMachineInstance): ObjectKey[] {
+  const owner = controllerOf(vmi);
+  const namespace = vmi.metadata.namespace ?? '';
+  if (!owner) return [`${namespace}/${vmi.metadata.name ?? ''}`];
+  return owner.kind === 'VirtualMachine' ? [`${namespace}/${owner.name}`] : [];
+}

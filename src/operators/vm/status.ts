@@ -1,0 +1,152 @@
+// The VM's next status, computed from one snapshot. Pure; an equal status is not written.
+import {
+  ANNOTATION,
+  type Condition,
+  type ConditionValue,
+  findCondition,
+  isDeleting,
+  type PersistentVolumeClaim,
+  type VirtualMachine,
+  type VirtualMachineInstance,
+  type VirtualMachineStateChangeRequest,
+  type VirtualMachineStatus,
+  withCondition,
+  withConditions,
+} from '../../api/index.js';
+import { deepEqual } from '../../runtime/patch.js';
+import { ownVmi, type Plan, revisionOf, type Seen } from './decide.js';
+import { isFinal, runStrategyOf } from './predicates.js';
+import { printableStatus } from './printable-status.js';
+import { generationOf, specOf } from './revision.js';
+import { nextStartFailure } from './start-failure.js';
+import { text } from './text.js';
+
+export interface StatusInput {
+  readonly seen: Seen;
+  readonly pvcs: ReadonlyMap<string, PersistentVolumeClaim>;
+  readonly plan: Pick<Plan, 'failure' | 'requestStart'>;
+  readonly createPending: boolean;
+  readonly deletePending: boolean;
+  readonly now: number;
+  readonly random: number;
+}
+
+/** Conditions of the VM itself; every other type mirrors the VMI. */
+const OWN = new Set(['Failure', 'Ready', 'RestartRequired', 'ManualRecoveryRequired']);
+
+function isRequestDone(request: VirtualMachineStateChangeRequest, vmi: VirtualMachineInstance | undefined): boolean {
+  if (request.action === 'Stop') return !vmi || request.uid === undefined || request.uid !== vmi.metadata.uid;
+  return vmi !== undefined && !isDeleting(vmi) && !isFinal(vmi);
+}
+
+export function remainingRequests(
+  requests: readonly VirtualMachineStateChangeRequest[] | undefined,
+  vmi: VirtualMachineInstance | undefined,
+): VirtualMachineStateChangeRequest[] {
+  const [first, ...rest] = requests ?? [];
+  return first && isRequestDone(first, vmi) ? rest : [...(requests ?? [])];
+}
+
+function requestsOf({ seen, plan }: StatusInput, vmi: VirtualMachineInstance | undefined): VirtualMachineStateChangeRequest[] {
+  const left = remainingRequests(seen.vm.status?.stateChangeRequests, vmi);
+  return plan.requestStart && left[0]?.action !== 'Start' ? [...left, { action: 'Start' }] : left;
+}
+
+function readyOf(vmi: VirtualMachineInstance | undefined): ConditionValue {
+  if (!vmi) return { status: 'False', reason: 'VMINotExists', message: text.vmiMissing };
+  const ready = findCondition(vmi.status?.conditions, 'Ready');
+  return ready ? (ready as ConditionValue) : { status: 'False', reason: 'VMIConditionMissing', message: text.vmiConditionMissing };
+}
+
+/** The VMI's conditions as they are, and none that it no longer has. */
+function mirrored(conditions: readonly Condition[], vmi: VirtualMachineInstance | undefined): Condition[] {
+  if (!vmi) return [...conditions];
+  const theirs = (vmi.status?.conditions ?? []).filter((c) => !OWN.has(c.type)) as Condition[];
+  const kept = conditions.filter((c) => OWN.has(c.type) || theirs.some((t) => t.type === c.type));
+  const known = kept.map((c) => (OWN.has(c.type) ? c : (theirs.find((t) => t.type === c.type) ?? c)));
+  return [...known, ...theirs.filter((t) => !kept.some((c) => c.type === t.type))];
+}
+
+/** The running guest differs from the template in a way that only a restart applies. */
+export function restartRequired(seen: Seen): ConditionValue | undefined {
+  const vmi = ownVmi(seen);
+  const stored = specOf(revisionOf(seen));
+  if (!vmi || !stored || isFinal(vmi) || isDeleting(vmi)) return undefined;
+  return deepEqual(stored.template.spec, seen.vm.spec.template.spec) ? undefined : { status: 'True', message: text.restartRequired };
+}
+
+function conditionsOf({ seen, plan: { failure }, now }: StatusInput): Condition[] {
+  const vmi = ownVmi(seen);
+  const mine = withConditions(
+    seen.vm.status?.conditions as Condition[] | undefined,
+    {
+      Ready: readyOf(vmi),
+      Failure: failure ? { status: 'True', ...failure } : undefined,
+    },
+    now,
+  );
+  return mirrored(withCondition(mine, 'RestartRequired', restartRequired(seen), now), vmi);
+}
+
+function generationsOf(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined): Partial<VirtualMachineStatus> {
+  if (!vmi) return {};
+  const observed = Number(vmi.metadata.annotations?.[ANNOTATION.vmGeneration]) || generationOf(vmi.status?.virtualMachineRevisionName);
+  return {
+    ...(observed ? { observedGeneration: observed } : {}),
+    ...(vm.metadata.generation ? { desiredGeneration: vm.metadata.generation } : {}),
+  };
+}
+
+const dropEmpty = (status: VirtualMachineStatus): VirtualMachineStatus =>
+  Object.fromEntries(Object.entries(status).filter(([, v]) => v !== undefined && !(Array.isArray(v) && v.length === 0)));
+
+export function nextVmStatus(input: StatusInput): VirtualMachineStatus {
+  const { seen, now, random } = input;
+  const { vm } = seen;
+  const vmi = ownVmi(seen);
+  const { startFailure: _, ...status } = vm.status ?? {};
+  const conditions = conditionsOf(input);
+  const startFailure = nextStartFailure(vm, vmi, { now, random });
+  const next: VirtualMachineStatus = dropEmpty({
+    ...status,
+    ...generationsOf(vm, vmi),
+    created: vmi !== undefined,
+    ready: findCondition(conditions, 'Ready')?.status === 'True',
+    runStrategy: runStrategyOf(vm),
+    conditions,
+    stateChangeRequests: requestsOf(input, vmi),
+    ...(startFailure ? { startFailure } : {}),
+  });
+  next.printableStatus = printableStatus({
+    vm: { ...vm, status: next },
+    vmi,
+    dataVolumes: seen.dataVolumes,
+    pvcs: input.pvcs,
+    createPending: input.createPending,
+    deletePending: input.deletePending,
+    now,
+  });
+  return next;
+}
+
+/** How long the VMI has been Running; infinite while it is not. */
+function runningForMs(vmi: VirtualMachineInstance, now: number): number {
+  if (vmi.status?.phase !== 'Running') return Number.POSITIVE_INFINITY;
+  const since = vmi.status.phaseTransitionTimestamps?.find((t) => t.phase === 'Running')?.phaseTransitionTimestamp;
+  return since === undefined ? Number.POSITIVE_INFINITY : now - Date.parse(since);
+}
+
+/**
+ * The VMI has no word of its own yet (just created), or its Ready condition has not caught up with its phase: the next event is
+ * milliseconds away, and writing in between would only cost a write.
+ */
+export function isTooEarly(seen: Seen, now: number): boolean {
+  const vmi = ownVmi(seen);
+  const created = vmi?.metadata.creationTimestamp;
+  if (!vmi || !created || isDeleting(seen.vm) || isDeleting(vmi) || isFinal(vmi)) return false;
+  const ready = findCondition(vmi.status?.conditions, 'Ready');
+  if (!ready) return now - Date.parse(created) < EARLY_MS;
+  return ready.reason === 'GuestNotRunning' && runningForMs(vmi, now) < EARLY_MS;
+}
+
+export const EARLY_MS = 1500;

@@ -1,0 +1,45 @@
+// What the VMI controller does next, as data. Pure: one snapshot in, steps and at most one failure out.
+import { FINALIZER, isDeleting, type Pod } from '../../api/index.js';
+import { isPodFinal } from './pod-state.js';
+import { type Failure, isFinal, phaseOf, type Seen } from './seen.js';
+import { text } from './text.js';
+import { missingClaims } from './volumes.js';
+
+export type Step =
+  | { readonly do: 'ensureFinalizer' }
+  | { readonly do: 'createPod' }
+  | { readonly do: 'deletePod'; readonly pod: Pod }
+  | { readonly do: 'event'; readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string };
+
+export interface Plan {
+  readonly steps: readonly Step[];
+  /** Becomes Synchronized=False. */
+  readonly failure?: Failure;
+}
+
+/** A pod that is on its way out already is left alone, unless it has ended and only its object remains. */
+const isDeletable = (pod: Pod): boolean => !isDeleting(pod) || isPodFinal(pod);
+
+function decideDeletion(seen: Seen): Plan {
+  return { steps: seen.pods.filter((p) => isDeletable(p) && !isDeleting(p)).map((pod) => ({ do: 'deletePod', pod })) };
+}
+
+function missingClaim(seen: Seen): Plan | undefined {
+  const missing = missingClaims(seen.vmi, seen.pvcs);
+  if (missing.length === 0) return undefined;
+  const message = missing.map((name) => text.pvcMissing(`${seen.vmi.metadata.namespace}/${name}`)).join('; ');
+  return {
+    steps: [{ do: 'event', type: 'Normal', reason: 'FailedPvcNotFound', message }],
+    failure: { reason: 'FailedPvcNotFound', message },
+  };
+}
+
+export function decideVmi(seen: Seen): Plan {
+  if (!seen.settled) return { steps: [] };
+  if (isDeleting(seen.vmi)) return decideDeletion(seen);
+  if (isFinal(seen.vmi)) return { steps: [] };
+  if (!seen.vmi.metadata.finalizers?.includes(FINALIZER.vmi)) return { steps: [{ do: 'ensureFinalizer' }] };
+  const phase = phaseOf(seen.vmi);
+  if (seen.pod || (phase !== '' && phase !== 'Pending')) return { steps: [] };
+  return missingClaim(seen) ?? { steps: [{ do: 'createPod' }] };
+}

@@ -1,0 +1,51 @@
+// The phase machine of a VMI as far as the controller moves it. From Scheduled on the node agent moves it, and the
+// controller only notices that the pod is gone. Pure.
+import { isDeleting, type VmiPhase } from '../../api/index.js';
+import { isPodDown, isPodReady, launcherFailure } from './pod-state.js';
+import { type Failure, phaseOf, type Seen } from './seen.js';
+import { text } from './text.js';
+
+export interface PhaseDecision {
+  readonly phase: VmiPhase;
+  /** Why the guest is lost; goes into status.reason and one event. */
+  readonly loss?: Failure;
+}
+
+const failed = (loss?: Failure): PhaseDecision => ({ phase: 'Failed', ...(loss ? { loss } : {}) });
+
+function whilePending({ vmi, pod }: Seen): PhaseDecision {
+  if (isDeleting(vmi)) return failed();
+  return { phase: pod ? 'Scheduling' : 'Pending' };
+}
+
+function whileScheduling({ vmi, pod }: Seen): PhaseDecision {
+  if (!pod) return failed(isDeleting(vmi) ? undefined : { reason: 'PodGone', message: text.launcherGone('of this VMI') });
+  if (isPodDown(pod)) return failed(launcherFailure(pod));
+  if (isDeleting(pod)) return failed();
+  return { phase: isPodReady(pod) && !isDeleting(vmi) ? 'Scheduled' : 'Scheduling' };
+}
+
+/** Scheduled or Running: the node agent reports the end of a guest; a pod that vanished or crashed cannot be reported by it. */
+function whileHandedOver(seen: Seen): PhaseDecision {
+  const phase = phaseOf(seen.vmi);
+  if (!seen.pod) return failed(isDeleting(seen.vmi) ? undefined : { reason: 'PodGone', message: text.launcherGone('of this VMI') });
+  const loss = launcherFailure(seen.pod);
+  if (isPodDown(seen.pod) && loss) return failed(loss);
+  if (isPodDown(seen.pod)) return { phase: 'Succeeded' };
+  return { phase };
+}
+
+export function nextPhase(seen: Seen): PhaseDecision {
+  switch (phaseOf(seen.vmi)) {
+    case '':
+    case 'Pending':
+      return whilePending(seen);
+    case 'Scheduling':
+      return whileScheduling(seen);
+    case 'Scheduled':
+    case 'Running':
+      return whileHandedOver(seen);
+    default:
+      return { phase: phaseOf(seen.vmi) };
+  }
+}

@@ -1,0 +1,29 @@
+// One snapshot of everything the VMI controller's decisions read.
+import type { PersistentVolumeClaim, Pod, VirtualMachineInstance, VmiPhase } from '../../api/index.js';
+
+export interface Seen {
+  readonly vmi: VirtualMachineInstance;
+  /** Launcher pods that the VMI controls. */
+  readonly pods: readonly Pod[];
+  /** The pod that carries the guest. */
+  readonly pod: Pod | undefined;
+  /** Claims by name, in the VMI's namespace. */
+  readonly pvcs: ReadonlyMap<string, PersistentVolumeClaim>;
+  /** A VM controls the VMI and still exists. */
+  readonly hasOwner: boolean;
+  /** Our own writes have come back through the watch. */
+  readonly settled: boolean;
+  readonly launcherImage: string;
+}
+
+export interface Failure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const phaseOf = (vmi: VirtualMachineInstance): VmiPhase => (vmi.status?.phase ?? '') as VmiPhase;
+
+export const isFinal = (vmi: VirtualMachineInstance): boolean => phaseOf(vmi) === 'Succeeded' || phaseOf(vmi) === 'Failed';
+
+/** From Scheduled on the node agent owns the object: the controller only patches. */
+export const isHandedOver = (vmi: VirtualMachineInstance): boolean => phaseOf(vmi) === 'Scheduled' || phaseOf(vmi) === 'Running';

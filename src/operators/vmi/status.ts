@@ -1,0 +1,160 @@
+// The next VMI object: phase, conditions, labels and finalizers from one snapshot. Pure. Before the hand-over to the node the whole
+// object is written; after it only the guarded patches of `handedOverPatch`.
+import {
+  ANNOTATION,
+  type Condition,
+  type ConditionValue,
+  FINALIZER,
+  isConditionTrue,
+  isDeleting,
+  LABEL,
+  type Pod,
+  type VirtualMachineInstance,
+  type VirtualMachineInstanceStatus,
+  type VmiPhase,
+  withConditions,
+} from '../../api/index.js';
+import { metaTime } from '../../base/clock.js';
+import { guarded, mapOps, testUid } from '../../runtime/patch.js';
+import type { JsonPatchOperation } from '../../runtime/types.js';
+import { nextPhase, type PhaseDecision } from './phase.js';
+import { activePods, computeImage, containerProblem, isPodDown, schedulingProblem } from './pod-state.js';
+import { type Failure, isFinal, isHandedOver, phaseOf, type Seen } from './seen.js';
+import { text } from './text.js';
+import { nextVolumeStatus } from './volumes.js';
+
+function readyOf({ pod }: Seen, phase: VmiPhase): ConditionValue {
+  const no = (reason: string, message: string): ConditionValue => ({ status: 'False', reason, message });
+  if (!pod) return no('PodNotExists', text.notScheduledYet);
+  if (isPodDown(pod) || isDeleting(pod)) return no('PodTerminating', text.podTerminating);
+  if (phase !== 'Running') return no('GuestNotRunning', text.guestNotRunning);
+  const ready = pod.status?.conditions?.find((c) => c.type === 'Ready');
+  if (!ready) return no('PodConditionMissing', text.podConditionMissing);
+  return {
+    status: ready.status === 'True' ? 'True' : 'False',
+    ...(ready.reason ? { reason: ready.reason } : {}),
+    ...(ready.message ? { message: ready.message } : {}),
+  };
+}
+
+function scheduledOf(pod: Pod | undefined): ConditionValue | undefined {
+  const problem = pod && schedulingProblem(pod);
+  return problem ? { status: 'False', ...problem } : undefined;
+}
+
+/** The one thing that keeps the VMI from going on, if any. */
+function problemOf({ pod }: Seen, failure: Failure | undefined, loss: Failure | undefined): Failure | undefined {
+  return failure ?? loss ?? (pod && !isPodDown(pod) && !isDeleting(pod) ? containerProblem(pod) : undefined);
+}
+
+function conditionsOf(seen: Seen, failure: Failure | undefined, decision: PhaseDecision, now: number): Condition[] {
+  const problem = problemOf(seen, failure, decision.loss);
+  const old = seen.vmi.status?.conditions as Condition[] | undefined;
+  const starting = !isHandedOver(seen.vmi) || decision.phase === 'Failed';
+  return withConditions(
+    old,
+    {
+      Ready: readyOf(seen, decision.phase),
+      PodScheduled: scheduledOf(seen.pod),
+      // After the hand-over Synchronized belongs to the node agent.
+      ...(starting ? { Synchronized: problem ? { status: 'False' as const, ...problem } : undefined } : {}),
+    },
+    now,
+  );
+}
+
+function handOver(seen: Seen, pod: Pod, status: VirtualMachineInstanceStatus): void {
+  status.nodeName = pod.spec?.nodeName ?? '';
+  if (pod.metadata.annotations?.[ANNOTATION.migrationTransportUnix] === 'true') status.migrationTransport = 'Unix';
+  status.volumeStatus = nextVolumeStatus(seen.vmi, seen.pvcs);
+}
+
+function phaseStatus(status: VirtualMachineInstanceStatus, decision: PhaseDecision, now: number): void {
+  if (decision.loss && decision.phase === 'Failed') status.reason = decision.loss.reason;
+  if (status.phase === decision.phase) return;
+  status.phase = decision.phase;
+  status.phaseTransitionTimestamps = [
+    ...(status.phaseTransitionTimestamps ?? []),
+    { phase: decision.phase, phaseTransitionTimestamp: metaTime(now) },
+  ];
+}
+
+function labelsOf(seen: Seen, decision: PhaseDecision): Record<string, string> {
+  const { [LABEL.outdatedLauncherImage]: _, ...labels } = seen.vmi.metadata.labels ?? {};
+  const image = seen.pod && computeImage(seen.pod);
+  const isOutdated = image !== undefined && image !== seen.launcherImage && !isFinal(seen.vmi);
+  const node = decision.phase === 'Scheduled' ? seen.pod?.spec?.nodeName : undefined;
+  return { ...labels, ...(isOutdated ? { [LABEL.outdatedLauncherImage]: '' } : {}), ...(node ? { [LABEL.nodeName]: node } : {}) };
+}
+
+/** A finished VMI lets go once no pod is left; without a VM that would do it, of the VM controller's finalizer too. */
+export function finalizersOf(seen: Seen, phase: VmiPhase): string[] {
+  const finalizers = seen.vmi.metadata.finalizers ?? [];
+  const isOver = (phase === 'Succeeded' || phase === 'Failed') && seen.pods.length === 0;
+  if (!isOver) return finalizers;
+  return finalizers.filter((f) => f !== FINALIZER.vmi && (seen.hasOwner || f !== FINALIZER.vmController));
+}
+
+export interface NextVmi {
+  readonly vmi: VirtualMachineInstance;
+  readonly decision: PhaseDecision;
+}
+
+export function nextVmi(seen: Seen, failure: Failure | undefined, now: number): NextVmi {
+  const decision = nextPhase(seen);
+  const status: VirtualMachineInstanceStatus = structuredClone(seen.vmi.status ?? {});
+  const { pod } = seen;
+  if (pod) {
+    status.activePods = activePods(seen.pods);
+    const image = computeImage(pod);
+    if (image) status.launcherContainerImageVersion = image;
+    if (pod.status?.qosClass) status.qosClass = pod.status.qosClass;
+  }
+  if (pod && decision.phase === 'Scheduled' && phaseOf(seen.vmi) === 'Scheduling') handOver(seen, pod, status);
+  phaseStatus(status, decision, now);
+  status.conditions = conditionsOf(seen, failure, decision, now) as NonNullable<VirtualMachineInstanceStatus['conditions']>;
+  const finalizers = finalizersOf(seen, decision.phase);
+  const vmi: VirtualMachineInstance = {
+    ...seen.vmi,
+    metadata: {
+      ...seen.vmi.metadata,
+      labels: labelsOf(seen, decision),
+      finalizers,
+      annotations: {
+        ...seen.vmi.metadata.annotations,
+        [ANNOTATION.latestObservedApiVersion]: 'v1',
+        [ANNOTATION.storageObservedApiVersion]: 'v1',
+      },
+    },
+    status,
+  };
+  return { vmi, decision };
+}
+
+/** True when writing `next` would tell nobody anything: pods and QoS travel with the next real change. */
+export function isQuiet(old: VirtualMachineInstance, next: VirtualMachineInstance, equal: (a: unknown, b: unknown) => boolean): boolean {
+  const essence = (vmi: VirtualMachineInstance) => {
+    const { activePods: _a, qosClass: _q, launcherContainerImageVersion: _l, ...status } = vmi.status ?? {};
+    const { labels, finalizers } = vmi.metadata;
+    return { status, labels: labels ?? {}, finalizers: finalizers ?? [] };
+  };
+  return equal(essence(old), essence(next));
+}
+
+const PATCHED = ['phase', 'reason', 'conditions', 'activePods', 'launcherContainerImageVersion', 'phaseTransitionTimestamps'] as const;
+
+/** Guarded patch of the few paths that the controller may touch after the hand-over. */
+export function handedOverPatch(old: VirtualMachineInstance, next: VirtualMachineInstance): JsonPatchOperation[] {
+  const ops = PATCHED.flatMap((field) => guarded(`/status/${field}`, old.status?.[field], next.status?.[field]));
+  const outdated = next.metadata.labels?.[LABEL.outdatedLauncherImage];
+  const labels = mapOps('/metadata/labels', old.metadata.labels, { [LABEL.outdatedLauncherImage]: outdated });
+  const all = [...ops, ...labels];
+  return all.length === 0 ? [] : [...testUid(old), ...all];
+}
+
+/** The readiness gate of the launcher pod: a paused guest serves nobody. undefined while there is nothing to say. */
+export function unpausedGate(vmi: VirtualMachineInstance): ConditionValue {
+  return isConditionTrue(vmi.status?.conditions as Condition[] | undefined, 'Paused')
+    ? { status: 'False', reason: 'Paused', message: text.paused }
+    : { status: 'True', reason: 'NotPaused', message: text.notPaused };
+}

@@ -1,0 +1,24 @@
+// Every sentence that the VMI controller shows to users: what is wrong, which object it waits for, what to do.
+
+export const text = {
+  podCreated: (pod: string) => `Created virtual machine pod ${pod}`,
+  podCreateFailed: (why: string) => `Error creating pod: ${why}`,
+  podDeleted: (pod: string) => `Deleted virtual machine pod ${pod}`,
+  podDeleteFailed: (pod: string, why: string) => `Error deleting pod ${pod}: ${why}`,
+  privilegedNamespace: (vmi: string, why: string) =>
+    `failed to render launch manifest: failed to create pod for vmi ${vmi}, it needs a privileged namespace to run: ${why}`,
+  pvcMissing: (pvc: string) => `PVC ${pvc} does not exist, waiting for it to appear`,
+  notScheduledYet: 'virt-launcher pod has not yet been scheduled',
+  podTerminating: 'virt-launcher pod is terminating',
+  guestNotRunning: 'Guest VM is not reported as running',
+  podConditionMissing: 'virt-launcher pod is missing the Ready condition',
+  paused: 'the virtual machine is paused',
+  notPaused: 'the virtual machine is not paused',
+  noKvm:
+    'no node offers hardware virtualisation (devices.kubevirt.io/kvm): enable it on a node, or set spec.configuration.developerConfiguration.useEmulation in the KubeVirt CR to run guests in software, slowly',
+  launcherEnded: (pod: string, code: number | undefined, lastLine: string) =>
+    `the virt-launcher pod ${pod} ended${code === undefined ? '' : ` with exit code ${code}`}${lastLine ? `: ${lastLine}` : ''}; see kubectl logs ${pod} -c compute`,
+  launcherGone: (pod: string) => `the virt-launcher pod ${pod} was removed while the guest was starting or running`,
+  image: (volume: string, why: string) => `${why} (needed by ${volume}); check the image name, its registry and the pull secret`,
+  waiting: (container: string, why: string) => `container ${container} cannot start: ${why}`,
+} as const;
