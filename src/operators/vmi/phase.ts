@@ -30,9 +30,7 @@ function whileHandedOver(seen: Seen): PhaseDecision {
   const phase = phaseOf(seen.vmi);
   if (!seen.pod) return failed(isDeleting(seen.vmi) ? undefined : { reason: 'PodGone', message: text.launcherGone('of this VMI') });
   const loss = launcherFailure(seen.pod);
-  if (isPodDown(seen.pod) && loss) return failed(loss);
-  if (isPodDown(seen.pod)) return { phase: 'Succeeded' };
-  return { phase };
+  return isPodDown(seen.pod) && loss ? failed(loss) : { phase };
 }
 
 export function nextPhase(seen: Seen): PhaseDecision {

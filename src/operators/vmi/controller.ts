@@ -1,0 +1,66 @@
+// Wires the VMI controller to a manager: informers, indexes, expectations, queue. Called by virt-controller's main.
+import { controllerOf, isDeleting, keyOf, type Pod, type VirtualMachineInstance } from '../../api/index.js';
+import { PERSISTENT_VOLUME_CLAIMS, PODS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import type { Controller, Manager } from '../../runtime/types.js';
+import { PODS_BY_OWNER, reconcileVmi, type VmiDeps, vmiKeysOfPod } from './reconciler.js';
+import { claimOf } from './volumes.js';
+
+const VMIS_BY_CLAIM = 'claim';
+
+const claimsOf = (vmi: VirtualMachineInstance): string[] =>
+  (vmi.spec.volumes ?? [])
+    .map(claimOf)
+    .filter((name) => name !== undefined)
+    .map((name) => `${vmi.metadata.namespace}/${name}`);
+
+export interface VmiControllerOptions extends Pick<VmiDeps, 'launcherImage' | 'renderPod' | 'suffix'> {
+  readonly workers?: number;
+}
+
+/** Launcher and hotplug pods only: a cluster's other pods are none of our business. */
+export const VIRT_PODS = { labelSelector: 'kubevirt.io in (virt-launcher,hotplug-disk)' } as const;
+
+export function startVmiController(manager: Manager, { workers = 10, ...options }: VmiControllerOptions): Controller {
+  const vmis = manager.informer(VIRTUAL_MACHINE_INSTANCES);
+  const vms = manager.informer(VIRTUAL_MACHINES);
+  const pods = manager.informer(PODS, VIRT_PODS);
+  const pvcs = manager.informer(PERSISTENT_VOLUME_CLAIMS);
+  const expectations = manager.newExpectations();
+
+  pods.addIndex(PODS_BY_OWNER, (pod) => {
+    const owner = controllerOf(pod);
+    return owner ? [owner.uid] : [];
+  });
+  vmis.addIndex(VMIS_BY_CLAIM, claimsOf);
+  const gone = (pod: Pod): void => {
+    for (const key of vmiKeysOfPod(pod)) expectations.observedDeletion(key, pod.metadata.uid ?? '');
+  };
+  pods.on({
+    added: (pod) => {
+      for (const key of vmiKeysOfPod(pod)) expectations.observedCreation(key, pod.metadata.name ?? '');
+    },
+    updated: (pod) => {
+      if (isDeleting(pod)) gone(pod);
+    },
+    deleted: gone,
+  });
+  return manager.controller({
+    name: 'virt-controller-vmi',
+    workers,
+    reconcile: reconcileVmi({
+      ...options,
+      vmis: vmis.store,
+      vms: vms.store,
+      pods: pods.store,
+      pvcs: pvcs.store,
+      client: manager.client,
+      events: manager.events('virtualmachine-controller'),
+      expectations,
+    }),
+    sources: [
+      { informer: vmis, keys: (vmi: VirtualMachineInstance) => [keyOf(vmi)] },
+      { informer: pods, keys: vmiKeysOfPod },
+      { informer: pvcs, keys: (pvc) => vmis.store.byIndex(VMIS_BY_CLAIM, keyOf(pvc)).map(keyOf) },
+    ],
+  });
+}

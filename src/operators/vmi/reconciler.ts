@@ -1,0 +1,194 @@
+// The VMI controller's shell: observe, decide, perform, report. All rules are in decide.ts, phase.ts and status.ts.
+import {
+  controllerOf,
+  FINALIZER,
+  type ObjectKey,
+  type PersistentVolumeClaim,
+  POD_UNPAUSED_CONDITION,
+  type Pod,
+  type VirtualMachine,
+  type VirtualMachineInstance,
+} from '../../api/index.js';
+import { metaTime } from '../../base/clock.js';
+import type { Ctx } from '../../base/context.js';
+import { hasCode, messageOf } from '../../base/errors.js';
+import { changeFinalizers } from '../../runtime/finalizers.js';
+import { deepEqual } from '../../runtime/patch.js';
+import { PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
+import type { EventRecorder, Expectations, KubeClient, Reconcile, Store } from '../../runtime/types.js';
+import { decideVmi, type Plan, type Step } from './decide.js';
+import { currentPod, isLauncherOf, isPodReady } from './pod-state.js';
+import { isFinal, isHandedOver, type Seen } from './seen.js';
+import { handedOverPatch, isQuiet, nextVmi, unpausedGate } from './status.js';
+import { text } from './text.js';
+import { claimOf } from './volumes.js';
+
+/** Index of the pod store: pods by the uid of the object that controls them. */
+export const PODS_BY_OWNER = 'owner';
+
+export interface VmiDeps {
+  readonly vmis: Store<VirtualMachineInstance>;
+  readonly vms: Store<VirtualMachine>;
+  readonly pods: Store<Pod>;
+  readonly pvcs: Store<PersistentVolumeClaim>;
+  readonly client: KubeClient;
+  readonly events: EventRecorder;
+  readonly expectations: Expectations;
+  readonly launcherImage: string;
+  /** The launcher pod for this VMI under the current configuration; throws KvError Invalid when it cannot be rendered. */
+  readonly renderPod: (seen: Seen) => Pod;
+  /** Five random characters for the pod's name. */
+  readonly suffix: () => string;
+}
+
+function observe(d: VmiDeps, key: ObjectKey): Seen | undefined {
+  const vmi = d.vmis.get(key);
+  if (!vmi) return undefined;
+  const pods = d.pods.byIndex(PODS_BY_OWNER, vmi.metadata.uid ?? '').filter((p) => isLauncherOf(p, vmi));
+  const owner = controllerOf(vmi);
+  const vm = owner && d.vms.get(`${vmi.metadata.namespace}/${owner.name}`);
+  return {
+    vmi,
+    pods,
+    pod: currentPod(pods, vmi),
+    pvcs: pvcsOf(d, vmi),
+    hasOwner: vm !== undefined && vm.metadata.uid === owner?.uid,
+    settled: d.expectations.satisfied(key),
+    launcherImage: d.launcherImage,
+  };
+}
+
+function pvcsOf(d: VmiDeps, vmi: VirtualMachineInstance): Map<string, PersistentVolumeClaim> {
+  const names = (vmi.spec.volumes ?? []).map(claimOf);
+  const found = names.map((name) => (name ? d.pvcs.get(`${vmi.metadata.namespace}/${name}`) : undefined));
+  return new Map(found.filter((p) => p !== undefined).map((p) => [p.metadata.name ?? '', p]));
+}
+
+/** generateName with the suffix chosen here, so that the expectation knows the name before the request is sent. */
+function named(pod: Pod, suffix: string): Pod {
+  const { generateName, ...metadata } = pod.metadata;
+  return generateName ? { ...pod, metadata: { ...metadata, name: `${generateName.slice(0, 57)}${suffix}` } } : pod;
+}
+
+async function createPod(d: VmiDeps, key: ObjectKey, seen: Seen): Promise<Pod> {
+  const pod = named(d.renderPod(seen), d.suffix());
+  const name = pod.metadata.name ?? '';
+  d.expectations.expectCreation(key, name);
+  try {
+    const created = await d.client.create(PODS, pod);
+    d.events.event(seen.vmi, 'Normal', 'SuccessfulCreate', text.podCreated(name));
+    return created;
+  } catch (err) {
+    d.expectations.observedCreation(key, name);
+    const why = messageOf(err);
+    const message = why.includes('violates PodSecurity') ? text.privilegedNamespace(key, why) : text.podCreateFailed(why);
+    d.events.event(seen.vmi, 'Warning', 'FailedCreate', message);
+    throw err;
+  }
+}
+
+async function deletePod(d: VmiDeps, key: ObjectKey, vmi: VirtualMachineInstance, pod: Pod): Promise<void> {
+  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  d.expectations.expectDeletion(key, uid);
+  try {
+    await d.client.delete(PODS, `${namespace}/${name}`, { uid });
+    d.events.event(vmi, 'Normal', 'SuccessfulDelete', text.podDeleted(name));
+  } catch (err) {
+    d.expectations.observedDeletion(key, uid);
+    if (hasCode(err, 'NotFound')) return; // gone already is what we want
+    d.events.event(vmi, 'Warning', 'FailedDelete', text.podDeleteFailed(name, messageOf(err)));
+    throw err;
+  }
+}
+
+/** Performs one step; returns the snapshot as it is afterwards. */
+async function perform(d: VmiDeps, key: ObjectKey, seen: Seen, step: Step): Promise<Seen> {
+  switch (step.do) {
+    case 'ensureFinalizer':
+      await changeFinalizers(d.client, VIRTUAL_MACHINE_INSTANCES, seen.vmi, { add: [FINALIZER.vmi] });
+      return seen;
+    case 'createPod': {
+      const pod = await createPod(d, key, seen);
+      return { ...seen, pods: [...seen.pods, pod], pod };
+    }
+    case 'deletePod':
+      await deletePod(d, key, seen.vmi, step.pod);
+      return seen;
+    case 'event':
+      d.events.event(seen.vmi, step.type, step.reason, step.message);
+      return seen;
+  }
+}
+
+async function performAll(d: VmiDeps, key: ObjectKey, before: Seen, plan: Plan): Promise<{ seen: Seen; error?: unknown }> {
+  let seen = before;
+  try {
+    for (const step of plan.steps) seen = await perform(d, key, seen, step);
+    return { seen };
+  } catch (error) {
+    return { seen, error };
+  }
+}
+
+/** The launcher pod's readiness gate follows the Paused condition. */
+async function syncReadinessGate(d: VmiDeps, { vmi, pod }: Seen, now: number): Promise<void> {
+  if (!pod || isFinal(vmi) || !isPodReady(pod)) return;
+  const wanted = unpausedGate(vmi);
+  const current = pod.status?.conditions?.find((c) => c.type === POD_UNPAUSED_CONDITION);
+  if (current?.status === wanted.status && current.reason === wanted.reason) return;
+  const { name = '', namespace = '' } = pod.metadata;
+  const condition = { type: POD_UNPAUSED_CONDITION, ...wanted, lastProbeTime: null, lastTransitionTime: metaTime(now) };
+  await d.client.strategicPatch(PODS, `${namespace}/${name}`, { status: { conditions: [condition] } }, { subresource: 'status' });
+}
+
+async function write(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], now: number): Promise<void> {
+  const { vmi, decision } = nextVmi(seen, failure, now);
+  if (isQuiet(seen.vmi, vmi, deepEqual)) return;
+  if (isHandedOver(seen.vmi) || isFinal(seen.vmi)) {
+    const ops = handedOverPatch(seen.vmi, vmi);
+    if (ops.length > 0) await d.client.jsonPatch(VIRTUAL_MACHINE_INSTANCES, key, ops);
+    const released = (seen.vmi.metadata.finalizers ?? []).filter((f) => !vmi.metadata.finalizers?.includes(f));
+    if (released.length > 0) await releaseFinalizers(d, seen.vmi, released);
+  } else {
+    await d.client.update(VIRTUAL_MACHINE_INSTANCES, vmi);
+  }
+  if (decision.loss && decision.phase === 'Failed' && seen.vmi.status?.phase !== 'Failed') {
+    d.events.event(seen.vmi, 'Warning', decision.loss.reason, decision.loss.message);
+  }
+}
+
+async function releaseFinalizers(d: VmiDeps, vmi: VirtualMachineInstance, remove: readonly string[]): Promise<void> {
+  await changeFinalizers(d.client, VIRTUAL_MACHINE_INSTANCES, vmi, { remove }).catch((err: unknown) => {
+    if (!hasCode(err, 'NotFound')) throw err; // released and gone
+  });
+}
+
+async function report(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], ctx: Ctx): Promise<void> {
+  await write(d, key, seen, failure, ctx.now());
+  await syncReadinessGate(d, seen, ctx.now());
+}
+
+export const reconcileVmi =
+  (d: VmiDeps): Reconcile =>
+  async (key, ctx) => {
+    const before = observe(d, key);
+    if (!before) {
+      d.expectations.forget(key);
+      return undefined;
+    }
+    const plan = decideVmi(before);
+    const { seen, error } = await performAll(d, key, before, plan);
+    if (error === undefined && plan.steps.some((s) => s.do === 'ensureFinalizer')) return undefined;
+    const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
+    if (before.settled) await report(d, key, seen, failure, ctx);
+    if (error !== undefined) throw error;
+    return undefined;
+  };
+
+const failureReason = (plan: Plan): string => (plan.steps.some((s) => s.do === 'deletePod') ? 'FailedDelete' : 'FailedCreate');
+
+/** Key of the VMI that a launcher pod belongs to. */
+export function vmiKeysOfPod(pod: Pod): ObjectKey[] {
+  const owner = controllerOf(pod);
+  return owner?.kind === 'VirtualMachineInstance' ? [`${pod.metadata.namespace}/${owner.name}`] : [];
+}
