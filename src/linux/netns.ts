@@ -12,17 +12,18 @@ export function runInNetNs(ctx: Ctx, ns: NetNs, command: readonly string[], opti
   return run(ctx, 'nsenter', [`--net=${ns}`, '--', ...command], options);
 }
 
-/** `net.ipv4.ip_forward` → `/proc/sys/net/ipv4/ip_forward`; a dot inside an interface name must be given as a slash. */
-export function sysctlPath(name: string): string {
-  return `/proc/sys/${name.replaceAll('.', '/')}`;
+export interface Sysctl {
+  /** Below /proc/sys, e.g. net/ipv4/ip_forward. */
+  readonly path: string;
+  readonly value: string;
 }
 
 // Reads "<path> <value>" lines. /proc/sys/net shows the namespace of the process that opens it, hence the child.
 const WRITE_SYSCTLS = 'while read -r path value; do echo "$value" > "$path" || exit 1; done';
 
-/** Writes all of `sysctls` (dotted name → value) in the namespace; fails on the first that the kernel refuses. */
-export async function writeSysctls(ctx: Ctx, ns: NetNs, sysctls: Readonly<Record<string, string>>): Promise<void> {
-  const lines = Object.entries(sysctls).map(([name, value]) => `${sysctlPath(name)} ${value}\n`);
-  if (lines.length === 0) return;
-  await runInNetNs(ctx, ns, ['sh', '-c', WRITE_SYSCTLS], { input: lines.join('') });
+/** Writes the sysctls in order, as seen from the namespace; fails on the first that the kernel refuses. */
+export async function writeSysctls(ctx: Ctx, ns: NetNs, sysctls: readonly Sysctl[]): Promise<void> {
+  if (sysctls.length === 0) return;
+  const input = sysctls.map(({ path, value }) => `/proc/sys/${path} ${value}\n`).join('');
+  await runInNetNs(ctx, ns, ['sh', '-c', WRITE_SYSCTLS], { input });
 }
