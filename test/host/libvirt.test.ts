@@ -24,7 +24,9 @@ describe('the real library', () => {
     expect(await conn.capabilities()).toContain('<capabilities>');
     expect(await conn.hypervisorVersion()).toMatch(/^\d+\.\d+\.\d+$/);
     const domain = await conn.lookupDomain('test');
-    expect(await domain?.interfaceAddresses('lease')).toEqual([]);
+    expect(await domain?.interfaceAddresses('lease')).toEqual([
+      { name: 'testnet0', mac: 'aa:bb:cc:dd:ee:ff', addresses: [{ family: 4, ip: expect.stringContaining('192.168.122.'), prefix: 24 }] },
+    ]);
     await expect(domain?.agentCommand({ execute: 'guest-ping' }, 1)).rejects.toMatchObject({ code: 'Libvirt' });
     domain?.close();
     await conn.close();

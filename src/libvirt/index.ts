@@ -1,0 +1,17 @@
+// The public face of the room: connections, domains and events of libvirt as typed promises.
+export { createLibvirt } from './connection.js';
+export { LIFECYCLE_EVENTS, type LibvirtState, type LifecycleEvent } from './constants.js';
+export { isLibvirtError, type LibvirtErrorName } from './error.js';
+export type {
+  CapabilitiesQuery,
+  Connection,
+  Domain,
+  DomainEvent,
+  DomainInfo,
+  GuestInfoType,
+  GuestInterface,
+  Libvirt,
+  StateReport,
+  StopMode,
+  TypedValue,
+} from './libvirt.js';
