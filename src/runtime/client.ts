@@ -19,6 +19,8 @@ export interface RestClientOptions {
   readonly metrics?: Metrics;
   readonly userAgent?: string;
   readonly timeoutMs?: number;
+  /** Objects a page of a list. */
+  readonly pageSize?: number;
 }
 
 /** What informers need beyond KubeClient. */
@@ -70,7 +72,7 @@ export class RestClient implements WatchClient {
 
   async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<KubeList<T>> {
     try {
-      return await this.#pages(resource, options, PAGE_SIZE);
+      return await this.#pages(resource, options, this.#options.pageSize ?? PAGE_SIZE);
     } catch (err) {
       // A page token outlives its snapshot only for some minutes; one unpaged list cannot expire.
       if (hasCode(err, 'Gone')) return await this.#pages(resource, options, undefined);

@@ -34,7 +34,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #options: InformerOptions<T>;
   readonly #store: IndexedStore<T>;
   readonly #handlers: InformerHandler<T>[] = [];
-  readonly #backoff: Backoff;
+  readonly #listBackoff: Backoff;
+  readonly #watchBackoff: Backoff;
   readonly #log: Logger;
   #markSynced: () => void = () => undefined;
   #isSynced = false;
@@ -48,7 +49,9 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#store = new IndexedStore(resourceName(options.resource));
     this.#log = options.log.child({ resource: resourceName(options.resource) });
     const random = options.random ?? Math.random;
-    this.#backoff = new Backoff({ baseMs: 50, maxMs: 30_000, jitter: 0.5, random });
+    // Apart, because a list that works says nothing about watches that keep breaking.
+    this.#listBackoff = new Backoff({ baseMs: 50, maxMs: 30_000, jitter: 0.5, random });
+    this.#watchBackoff = new Backoff({ baseMs: 50, maxMs: 30_000, jitter: 0.5, random });
     this.#lastContactAt = options.clock.now();
     this.synced = new Promise((resolve) => {
       this.#markSynced = resolve;
@@ -81,12 +84,12 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   /** Resolves when the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      const isListing = this.#resourceVersion === undefined;
       try {
-        if (this.#resourceVersion === undefined) await this.#relist();
-        if (!signal.aborted) await this.#watch(signal);
+        await (isListing ? this.#relist() : this.#watch(signal));
       } catch (err) {
         if (signal.aborted) return;
-        await this.#recover(err, signal);
+        await (isListing ? this.#wait(err, this.#listBackoff, signal) : this.#recover(err, signal));
       }
     }
   }
@@ -96,25 +99,26 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     const isGone = hasCode(err, 'Gone');
     if (isGone || this.#failures % FAILURES_BEFORE_RELIST === 0) this.#resourceVersion = undefined;
     // Our version is too old: that is normal after a gap, list at once. Only a server that says so again and again is waited for.
-    if (isGone && this.#failures === 1) return;
-    const waitMs = this.#backoff.next();
-    this.#log[this.#failures > 1 ? 'warn' : 'info'](
-      { err: messageOf(err), failures: this.#failures, waitMs },
-      'Watching again after a failure',
-    );
+    if (!isGone || this.#failures > 1) await this.#wait(err, this.#watchBackoff, signal);
+  }
+
+  async #wait(err: unknown, backoff: Backoff, signal: AbortSignal): Promise<void> {
+    const waitMs = backoff.next();
+    this.#log[backoff.failures > 1 ? 'warn' : 'info']({ err: messageOf(err), waitMs }, 'Lost touch with the API server; trying again');
     await sleep(this.#options.clock, waitMs, signal);
   }
 
   #alive(): void {
     this.#lastContactAt = this.#options.clock.now();
     this.#failures = 0;
-    this.#backoff.reset();
+    this.#watchBackoff.reset();
   }
 
   async #relist(): Promise<void> {
     const { client, clock, list } = this.#options;
     const page = await client.list(this.resource, list ?? {});
     this.#lastContactAt = clock.now();
+    this.#listBackoff.reset();
     const present = new Set<string>();
     for (const item of page.items) present.add(keyOf(item));
     for (const key of this.#store.keys()) if (!present.has(key)) this.#remove(key);
