@@ -43,8 +43,8 @@ function renderPackage(pkg: protobuf.Namespace): string {
   return `${HEADER}\n${parts.join('\n')}`;
 }
 
-/** 'kubevirt.cmd.v1' → 'cmd-v1.ts' */
-const fileNameOf = (pkg: string): string => `${pkg.split('.').slice(1).join('-')}.ts`;
+/** 'kubevirt.cmd.v1' → 'cmd-v1.ts'; 'v1beta1' (the kubelet's) → 'v1beta1.ts' */
+const fileNameOf = (pkg: string): string => `${pkg.replace(/^kubevirt\./, '').replaceAll('.', '-')}.ts`;
 
 function renderAll(): Map<string, string> {
   const root = new protobuf.Root();

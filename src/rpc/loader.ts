@@ -19,6 +19,8 @@ export const SERVICES = {
   cmdInfo: service('kubevirt.cmd.info.CmdInfo'),
   notify: service('kubevirt.notify.v1.Notify'),
   notifyInfo: service('kubevirt.notify.info.NotifyInfo'),
+  kubeletRegistration: service('v1beta1.Registration'),
+  devicePlugin: service('v1beta1.DevicePlugin'),
 } as const;
 
 /** What may be sent for a message: every field optional, bytes as any byte array. */

@@ -1029,6 +1029,195 @@ export const descriptor = {
      }
     }
    }
+  },
+  "v1beta1": {
+   "nested": {
+    "Registration": {
+     "methods": {
+      "Register": {
+       "requestType": "RegisterRequest",
+       "responseType": "Empty"
+      }
+     }
+    },
+    "DevicePlugin": {
+     "methods": {
+      "GetDevicePluginOptions": {
+       "requestType": "Empty",
+       "responseType": "DevicePluginOptions"
+      },
+      "ListAndWatch": {
+       "requestType": "Empty",
+       "responseType": "ListAndWatchResponse",
+       "responseStream": true
+      },
+      "GetPreferredAllocation": {
+       "requestType": "PreferredAllocationRequest",
+       "responseType": "PreferredAllocationResponse"
+      },
+      "Allocate": {
+       "requestType": "AllocateRequest",
+       "responseType": "AllocateResponse"
+      },
+      "PreStartContainer": {
+       "requestType": "PreStartContainerRequest",
+       "responseType": "PreStartContainerResponse"
+      }
+     }
+    },
+    "Empty": {
+     "fields": {}
+    },
+    "DevicePluginOptions": {
+     "fields": {
+      "pre_start_required": {
+       "type": "bool",
+       "id": 1
+      },
+      "get_preferred_allocation_available": {
+       "type": "bool",
+       "id": 2
+      }
+     }
+    },
+    "RegisterRequest": {
+     "fields": {
+      "version": {
+       "type": "string",
+       "id": 1
+      },
+      "endpoint": {
+       "type": "string",
+       "id": 2
+      },
+      "resource_name": {
+       "type": "string",
+       "id": 3
+      },
+      "options": {
+       "type": "DevicePluginOptions",
+       "id": 4
+      }
+     }
+    },
+    "ListAndWatchResponse": {
+     "fields": {
+      "devices": {
+       "rule": "repeated",
+       "type": "Device",
+       "id": 1
+      }
+     }
+    },
+    "Device": {
+     "fields": {
+      "ID": {
+       "type": "string",
+       "id": 1
+      },
+      "health": {
+       "type": "string",
+       "id": 2
+      }
+     }
+    },
+    "PreferredAllocationRequest": {
+     "fields": {}
+    },
+    "PreferredAllocationResponse": {
+     "fields": {}
+    },
+    "AllocateRequest": {
+     "fields": {
+      "container_requests": {
+       "rule": "repeated",
+       "type": "ContainerAllocateRequest",
+       "id": 1
+      }
+     }
+    },
+    "ContainerAllocateRequest": {
+     "fields": {
+      "devices_ids": {
+       "rule": "repeated",
+       "type": "string",
+       "id": 1
+      }
+     }
+    },
+    "AllocateResponse": {
+     "fields": {
+      "container_responses": {
+       "rule": "repeated",
+       "type": "ContainerAllocateResponse",
+       "id": 1
+      }
+     }
+    },
+    "ContainerAllocateResponse": {
+     "fields": {
+      "envs": {
+       "keyType": "string",
+       "type": "string",
+       "id": 1
+      },
+      "mounts": {
+       "rule": "repeated",
+       "type": "Mount",
+       "id": 2
+      },
+      "devices": {
+       "rule": "repeated",
+       "type": "DeviceSpec",
+       "id": 3
+      }
+     }
+    },
+    "Mount": {
+     "fields": {
+      "container_path": {
+       "type": "string",
+       "id": 1
+      },
+      "host_path": {
+       "type": "string",
+       "id": 2
+      },
+      "read_only": {
+       "type": "bool",
+       "id": 3
+      }
+     }
+    },
+    "DeviceSpec": {
+     "fields": {
+      "container_path": {
+       "type": "string",
+       "id": 1
+      },
+      "host_path": {
+       "type": "string",
+       "id": 2
+      },
+      "permissions": {
+       "type": "string",
+       "id": 3
+      }
+     }
+    },
+    "PreStartContainerRequest": {
+     "fields": {
+      "devices_ids": {
+       "rule": "repeated",
+       "type": "string",
+       "id": 1
+      }
+     }
+    },
+    "PreStartContainerResponse": {
+     "fields": {}
+    }
+   }
   }
  }
 };
