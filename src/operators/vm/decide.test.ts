@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { NOW, vm, vmi } from '../../../test/builders/objects.js';
+import type { ControllerRevision, VirtualMachineInstance } from '../../api/index.js';
+import { decideVm, type Seen, type Step } from './decide.js';
+import { startRevision } from './revision.js';
+
+const seen = (parts: Partial<Seen> = {}): Seen => ({
+  vm: vm(),
+  vmi: undefined,
+  revisions: [],
+  dataVolumes: new Map(),
+  settled: true,
+  ...parts,
+});
+const verbs = (s: Partial<Seen>): Step['do'][] => decideVm(seen(s), NOW).steps.map((step) => step.do);
+const DELETED = { deletionTimestamp: '2026-01-01T11:59:00Z' };
+const running = vmi({ status: { phase: 'Running' } });
+const final = (phase: string, extra = {}): VirtualMachineInstance => vmi({ status: { phase }, metadata: extra });
+const revision = (): ControllerRevision => startRevision(vm());
+
+describe('decideVm', () => {
+  it.each<[string, Partial<Seen>, Step['do'][]]>([
+    ['marks a new VM before anything else', { vm: vm({ metadata: { finalizers: [] } }) }, ['ensureFinalizer']],
+    ['waits for its own writes', { settled: false }, []],
+    ['starts an Always VM', {}, ['createVmi']],
+    ['leaves a running one alone', { vmi: running }, []],
+    ['starts nothing that is Halted', { vm: vm({ spec: { runStrategy: 'Halted' } }) }, []],
+    ['stops what should be Halted', { vm: vm({ spec: { runStrategy: 'Halted' } }), vmi: running }, ['deleteVmi']],
+    ['replaces a failed guest and lets the old one go', { vmi: final('Failed') }, ['deleteVmi', 'releaseVmi']],
+    [
+      'lets a finished guest of Manual go without deleting it',
+      { vm: vm({ spec: { runStrategy: 'Manual' } }), vmi: final('Succeeded') },
+      ['releaseVmi'],
+    ],
+    ['does not delete twice', { vmi: final('Failed', DELETED) }, ['releaseVmi']],
+    ['adopts an orphan of the same name', { vmi: vmi({ status: { phase: 'Running' }, metadata: { ownerReferences: [] } }) }, ['adoptVmi']],
+    ['deletes the guest of a deleted VM first', { vm: vm({ metadata: DELETED }), vmi: running }, ['deleteVmi']],
+    ['then lets the VM go', { vm: vm({ metadata: DELETED }) }, ['dropFinalizer']],
+    [
+      'keeps the guest when the VM is orphaned',
+      { vm: vm({ metadata: { ...DELETED, finalizers: ['orphan', 'kubevirt.io/virtualMachineControllerFinalize'] } }), vmi: running },
+      ['dropFinalizer'],
+    ],
+    [
+      'records a new generation when the template did not change',
+      {
+        vm: vm({ metadata: { generation: 2 } }),
+        revisions: [revision()],
+        vmi: vmi({ status: { phase: 'Running', virtualMachineRevisionName: 'revision-start-vm-vm-uid-1' } }),
+      },
+      ['bumpGeneration'],
+    ],
+    [
+      'turns a Halted VM with a start request on',
+      { vm: vm({ spec: { runStrategy: 'Halted' }, status: { stateChangeRequests: [{ action: 'Start' }] } }) },
+      ['setRunStrategy'],
+    ],
+  ])('%s', (_title, state, expected) => {
+    expect(verbs(state)).toEqual(expected);
+  });
+
+  it('waits out the crash back-off and says when to look again', () => {
+    const failing = vm({ status: { startFailure: { consecutiveFailCount: 1, retryAfterTimestamp: '2026-01-01T12:00:07Z' } } });
+    expect(decideVm(seen({ vm: failing }), NOW)).toEqual({ steps: [], recheckMs: 7000 });
+  });
+
+  it('names the instance that stands in the way', () => {
+    const foreign = vmi({
+      metadata: {
+        ownerReferences: [{ apiVersion: 'v1', kind: 'VirtualMachineInstanceReplicaSet', name: 'rs', uid: 'x', controller: true }],
+      },
+    });
+    expect(decideVm(seen({ vmi: foreign }), NOW).failure?.message).toContain('VirtualMachineInstanceReplicaSet rs');
+  });
+
+  it.each(['instancetype', 'preference', 'dataVolumeTemplates'] as const)('refuses to ignore spec.%s', (field) => {
+    const value = field === 'dataVolumeTemplates' ? [{ spec: {} }] : { name: 'small' };
+    const plan = decideVm(seen({ vm: vm({ spec: { [field]: value } }) }), NOW);
+    expect([plan.steps, plan.failure?.message]).toEqual([[], expect.stringContaining(`spec.${field}`)]);
+  });
+
+  it('asks for a start again when a RerunOnFailure guest failed', () => {
+    const plan = decideVm(seen({ vm: vm({ spec: { runStrategy: 'RerunOnFailure' } }), vmi: final('Failed') }), NOW);
+    expect([plan.requestStart, plan.steps.map((s) => s.do)]).toEqual([true, ['deleteVmi', 'releaseVmi']]);
+  });
+});

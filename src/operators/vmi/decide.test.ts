@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { launcherPod, NOW, pvc, RUNNING, vmi } from '../../../test/builders/objects.js';
+import type { Condition, Pod } from '../../api/index.js';
+import { deepEqual } from '../../runtime/patch.js';
+import { decideVmi, type Step } from './decide.js';
+import { nextPhase } from './phase.js';
+import type { Seen } from './seen.js';
+import { handedOverPatch, isQuiet, nextVmi } from './status.js';
+
+const seen = (parts: Partial<Seen> = {}, pods: readonly Pod[] = []): Seen => ({
+  vmi: vmi({ status: { phase: 'Pending' } }),
+  pods,
+  pod: pods[0],
+  pvcs: new Map(),
+  hasOwner: true,
+  settled: true,
+  launcherImage: 'launcher:1',
+  ...parts,
+});
+const DELETED = { deletionTimestamp: '2026-01-01T11:59:00Z' };
+const ready = launcherPod({ phase: 'Running', node: 'n1', compute: RUNNING });
+const crashed = launcherPod({ phase: 'Failed', node: 'n1', compute: { terminated: { exitCode: 137, message: 'first\nkilled' } } });
+
+describe('decideVmi', () => {
+  it.each<[string, Seen, Step['do'][]]>([
+    ['creates the pod', seen(), ['createPod']],
+    ['waits for its own writes', seen({ settled: false }), []],
+    ['sets the finalizer before the first side effect', seen({ vmi: vmi({ metadata: { finalizers: [] } }) }), ['ensureFinalizer']],
+    ['creates no second pod', seen({}, [launcherPod()]), []],
+    ['creates no pod for a guest that lost its pod', seen({ vmi: vmi({ status: { phase: 'Running' } }) }), []],
+    ['deletes the pods of a deleted VMI', seen({ vmi: vmi({ metadata: DELETED }) }, [ready]), ['deletePod']],
+    ['does not delete a pod twice', seen({ vmi: vmi({ metadata: DELETED }) }, [launcherPod({ metadata: DELETED })]), []],
+    ['leaves the pod of a finished guest', seen({ vmi: vmi({ status: { phase: 'Succeeded' } }) }, [ready]), []],
+  ])('%s', (_title, state, expected) => {
+    expect(decideVmi(state).steps.map((s) => s.do)).toEqual(expected);
+  });
+
+  it('names the claim that is missing, and goes on when it is there', () => {
+    const withClaim = vmi({
+      spec: { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] },
+      status: { phase: 'Pending' },
+    });
+    const plan = decideVmi(seen({ vmi: withClaim }));
+    expect(plan.failure).toEqual({ reason: 'FailedPvcNotFound', message: expect.stringContaining('shop/data') });
+    expect(decideVmi(seen({ vmi: withClaim, pvcs: new Map([['data', pvc('data')]]) })).steps).toEqual([{ do: 'createPod' }]);
+  });
+});
+
+describe('nextPhase', () => {
+  const at = (phase: string, pod?: Pod, extra = {}): string =>
+    nextPhase(seen({ vmi: vmi({ status: { phase }, metadata: extra }) }, pod ? [pod] : [])).phase;
+  it.each([
+    ['Pending without a pod', 'Pending', undefined, {}, 'Pending'],
+    ['Pending with a pod', 'Pending', launcherPod(), {}, 'Scheduling'],
+    ['Pending and deleted', 'Pending', undefined, DELETED, 'Failed'],
+    ['Scheduling while the pod starts', 'Scheduling', launcherPod({ node: 'n1' }), {}, 'Scheduling'],
+    ['Scheduling with a ready pod', 'Scheduling', ready, {}, 'Scheduled'],
+    ['Scheduling with a ready pod, but deleted', 'Scheduling', ready, DELETED, 'Scheduling'],
+    ['Scheduling with a dead pod', 'Scheduling', crashed, {}, 'Failed'],
+    ['Scheduling without a pod', 'Scheduling', undefined, {}, 'Failed'],
+    ['Scheduled waits for the node', 'Scheduled', ready, {}, 'Scheduled'],
+    ['Running with its pod', 'Running', ready, {}, 'Running'],
+    ['Running without a pod', 'Running', undefined, {}, 'Failed'],
+    ['Running with a crashed launcher', 'Running', crashed, {}, 'Failed'],
+    ['Succeeded stays', 'Succeeded', undefined, {}, 'Succeeded'],
+  ])('%s', (_title, phase, pod, extra, expected) => {
+    expect(at(phase, pod, extra)).toBe(expected);
+  });
+});
+
+describe('nextVmi', () => {
+  const brief = (s: Seen, failure?: { reason: string; message: string }): string[] =>
+    ((nextVmi(s, failure, NOW).vmi.status?.conditions ?? []) as Condition[]).map((c) => `${c.type}=${c.status} ${c.reason ?? ''}`);
+
+  it('hands a ready pod over to its node', () => {
+    const { vmi: next } = nextVmi(seen({ vmi: vmi({ status: { phase: 'Scheduling' } }) }, [ready]), undefined, NOW);
+    expect(next.metadata.labels).toEqual({ 'kubevirt.io/nodeName': 'n1' });
+    expect(next.status).toMatchObject({
+      phase: 'Scheduled',
+      nodeName: 'n1',
+      activePods: { 'pod-uid': 'n1' },
+      migrationTransport: 'Unix',
+      launcherContainerImageVersion: 'launcher:1',
+      volumeStatus: [{ name: 'root', target: '' }],
+    });
+  });
+
+  it.each([
+    [
+      'an image that cannot be pulled',
+      launcherPod({ compute: { waiting: { reason: 'ErrImagePull', message: 'not found' } } }),
+      ['Ready=False GuestNotRunning', 'Synchronized=False ErrImagePull'],
+    ],
+    [
+      'a pod that fits nowhere',
+      launcherPod({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/2 nodes' }] }),
+      ['Ready=False GuestNotRunning', 'PodScheduled=False Unschedulable'],
+    ],
+    ['a pod that just starts', launcherPod({ compute: { waiting: { reason: 'ContainerCreating' } } }), ['Ready=False GuestNotRunning']],
+    ['a launcher that crashed', crashed, ['Ready=False PodTerminating', 'Synchronized=False LauncherFailed']],
+  ])('explains %s', (_title, pod, expected) => {
+    expect(brief(seen({ vmi: vmi({ status: { phase: 'Scheduling' } }) }, [pod]))).toEqual(expected);
+  });
+
+  it('takes an explanation back when its cause is gone', () => {
+    const stuck = vmi({ status: { phase: 'Scheduling' }, conditions: [{ type: 'Synchronized', status: 'False', reason: 'ErrImagePull' }] });
+    expect(brief(seen({ vmi: stuck }, [ready]))).toEqual(['Ready=False GuestNotRunning']);
+  });
+
+  it('tells the person who has no KVM what to do', () => {
+    const pod = launcherPod({
+      conditions: [
+        {
+          type: 'PodScheduled',
+          status: 'False',
+          reason: 'Unschedulable',
+          message: '0/2 nodes are available: 2 Insufficient devices.kubevirt.io/kvm.',
+        },
+      ],
+    });
+    const { vmi: next } = nextVmi(seen({ vmi: vmi({ status: { phase: 'Scheduling' } }) }, [pod]), undefined, NOW);
+    expect(next.status?.conditions?.find((c) => c.type === 'PodScheduled')?.message).toContain('useEmulation');
+  });
+
+  it('lets a finished VMI go only when no pod is left', () => {
+    const final = vmi({ status: { phase: 'Failed' } });
+    expect(nextVmi(seen({ vmi: final }, [ready]), undefined, NOW).vmi.metadata.finalizers).toHaveLength(2);
+    expect(nextVmi(seen({ vmi: final }), undefined, NOW).vmi.metadata.finalizers).toEqual(['kubevirt.io/virtualMachineControllerFinalize']);
+    expect(nextVmi(seen({ vmi: final, hasOwner: false }), undefined, NOW).vmi.metadata.finalizers).toEqual([]);
+  });
+
+  it('keeps quiet when only the pod bookkeeping moved', () => {
+    const scheduling = seen({ vmi: vmi({ status: { phase: 'Scheduling' } }) }, [launcherPod()]);
+    const first = nextVmi(scheduling, undefined, NOW).vmi;
+    const second = nextVmi(
+      { ...scheduling, vmi: first, pod: launcherPod({ node: 'n1' }), pods: [launcherPod({ node: 'n1' })] },
+      undefined,
+      NOW + 5000,
+    ).vmi;
+    expect(isQuiet(first, second, deepEqual)).toBe(true);
+  });
+
+  it('patches only its own paths after the hand-over', () => {
+    const running = vmi({ status: { phase: 'Running', nodeName: 'n1' } });
+    const ops = handedOverPatch(running, nextVmi(seen({ vmi: running }, [crashed]), undefined, NOW).vmi);
+    expect(ops.filter((o) => o.op !== 'test').map((o) => o.path)).toEqual([
+      '/status/phase',
+      '/status/reason',
+      '/status/conditions',
+      '/status/activePods',
+      '/status/launcherContainerImageVersion',
+      '/status/phaseTransitionTimestamps',
+    ]);
+  });
+});
