@@ -1,0 +1,134 @@
+// A device plugin against a stand-in for the kubelet that speaks the real protocol over real sockets.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { credentials, loadPackageDefinition, Server, ServerCredentials } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.js';
+import { makeCtx } from '../../src/base/context.js';
+import { silentLogger } from '../../src/base/logger.js';
+import { createDevicePlugin, type DeviceSpec } from '../../src/node/devices/device-plugin.js';
+import { createDevicePlugins } from '../../src/node/devices/plugins.js';
+
+const SPEC: DeviceSpec = { name: 'kvm', resourceName: 'devices.kubevirt.io/kvm', path: '/dev/kvm', permissions: 'rw' };
+
+// biome-ignore lint/suspicious/noExplicitAny: clients made from a .proto at run time have no types
+type Untyped = any;
+const proto = loadPackageDefinition(loadSync('config/proto/deviceplugin.proto', { keepCase: true })) as Untyped;
+
+interface Kubelet {
+  readonly registered: { endpoint: string; resource_name: string; version: string }[];
+  stop(): void;
+}
+
+async function startKubelet(dir: string): Promise<Kubelet> {
+  const registered: Kubelet['registered'] = [];
+  const server = new Server();
+  server.addService(proto.v1beta1.Registration.service, {
+    Register: (call: Untyped, reply: Untyped) => {
+      registered.push(call.request);
+      reply(null, {});
+    },
+  });
+  await new Promise<void>((resolve, reject) =>
+    server.bindAsync(`unix:${join(dir, 'kubelet.sock')}`, ServerCredentials.createInsecure(), (err) => (err ? reject(err) : resolve())),
+  );
+  return { registered, stop: () => server.forceShutdown() };
+}
+
+let dir: string;
+let root: string;
+let stop: AbortController;
+let kubelet: Kubelet;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kv-dp-'));
+  root = join(dir, 'root');
+  await mkdir(join(root, 'dev'), { recursive: true });
+  await writeFile(join(root, 'dev/kvm'), '');
+  stop = new AbortController();
+  kubelet = await startKubelet(dir);
+});
+
+afterEach(async () => {
+  stop.abort();
+  kubelet.stop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const ctx = () => makeCtx(stop.signal, silentLogger, systemClock);
+const options = () => ({ pluginDir: dir, hostRoot: root, maxDevices: 1000, pollMs: 20 });
+const client = () => new proto.v1beta1.DevicePlugin(`unix:${join(dir, 'kubevirt-kvm.sock')}`, credentials.createInsecure());
+
+describe('device plugin', () => {
+  it('registers, lists a thousand devices and hands out the node', async () => {
+    void createDevicePlugin(SPEC, options()).run(ctx());
+    await vi.waitFor(() => expect(kubelet.registered).toHaveLength(1));
+    expect(kubelet.registered[0]).toMatchObject({
+      version: 'v1beta1',
+      endpoint: 'kubevirt-kvm.sock',
+      resource_name: 'devices.kubevirt.io/kvm',
+    });
+
+    const plugin = client();
+    const list = await new Promise<{ devices: { ID: string; health: string }[] }>((resolve) =>
+      plugin.ListAndWatch({}).once('data', resolve),
+    );
+    expect(list.devices).toHaveLength(1000);
+    expect(list.devices[7]).toEqual({ ID: 'kvm7', health: 'Healthy' });
+    const answer = await new Promise((resolve, reject) =>
+      plugin.Allocate({ container_requests: [{ devices_ids: ['kvm7'] }] }, (err: unknown, res: unknown) =>
+        err ? reject(err) : resolve(res),
+      ),
+    );
+    expect(answer).toMatchObject({
+      container_responses: [{ devices: [{ container_path: '/dev/kvm', host_path: '/dev/kvm', permissions: 'rw' }] }],
+    });
+    plugin.close();
+  });
+
+  it('says when the device goes and comes back', async () => {
+    const device = createDevicePlugin(SPEC, options());
+    void device.run(ctx());
+    await vi.waitFor(() => expect(device.isRegistered()).toBe(true));
+    const seen: string[] = [];
+    const plugin = client();
+    plugin
+      .ListAndWatch({})
+      .on('data', (m: Untyped) => seen.push(m.devices[0].health))
+      .on('error', () => undefined);
+    await vi.waitFor(() => expect(seen).toEqual(['Healthy']));
+
+    await rm(join(root, 'dev/kvm'));
+    await vi.waitFor(() => expect(seen).toEqual(['Healthy', 'Unhealthy']));
+    await writeFile(join(root, 'dev/kvm'), '');
+    await vi.waitFor(() => expect(seen).toEqual(['Healthy', 'Unhealthy', 'Healthy']));
+    plugin.close();
+  });
+
+  it('registers again with a restarted kubelet', async () => {
+    const device = createDevicePlugin(SPEC, options());
+    void device.run(ctx());
+    await vi.waitFor(() => expect(device.isRegistered()).toBe(true));
+
+    kubelet.stop();
+    await rm(join(dir, 'kubelet.sock'), { force: true });
+    await rm(join(dir, 'kubevirt-kvm.sock'), { force: true });
+    kubelet = await startKubelet(dir);
+
+    await vi.waitFor(() => expect(kubelet.registered).toHaveLength(1), { timeout: 5_000 });
+  });
+
+  it('waits for a kubelet that is not there yet', async () => {
+    kubelet.stop();
+    await rm(join(dir, 'kubelet.sock'), { force: true });
+    const plugins = createDevicePlugins(options(), [SPEC]);
+    void plugins.run(ctx());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(plugins.ready()).toBe(false);
+
+    kubelet = await startKubelet(dir);
+    await vi.waitFor(() => expect(plugins.ready()).toBe(true), { timeout: 5_000 });
+  });
+});
