@@ -15,6 +15,8 @@ export interface V4Lease {
   readonly client: Ip;
   /** Answers nobody else; undefined: whoever asks. */
   readonly clientMac?: Bytes;
+  /** The client's address is (also) one of the pod's own links: anything sent to it would never leave the pod. */
+  readonly alwaysBroadcast?: boolean;
   readonly options: V4Options;
 }
 
@@ -89,7 +91,11 @@ export function answerV4(datagram: Bytes, lease: V4Lease): V4Answer | undefined 
   if (lease.clientMac && !equal(request.chaddr, lease.clientMac)) return undefined;
   const decision = decide(request, lease);
   if (!decision) return undefined;
-  const unicast = decision.type !== MESSAGE.nak && request.ciaddr.value !== 0n && (request.flags & BROADCAST_FLAG) === 0;
+  const unicast =
+    lease.alwaysBroadcast !== true &&
+    decision.type !== MESSAGE.nak &&
+    request.ciaddr.value !== 0n &&
+    (request.flags & BROADCAST_FLAG) === 0;
   return { packet: reply(request, lease, decision.type, decision.yiaddr), to: unicast ? request.ciaddr : undefined };
 }
 
