@@ -2,10 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 // One project a layer: `unit` is pure and quick; `host` needs root; `apiserver` and `e2e` need the local cluster.
 const shared = { pool: 'forks' as const, maxWorkers: 2 };
-const project = (name: string, include: string[], testTimeout: number) => ({
+const project = (name: string, include: string[], testTimeout: number, rest = {}) => ({
   extends: true as const,
-  test: { ...shared, name, include, testTimeout, hookTimeout: testTimeout },
+  test: { ...shared, name, include, testTimeout, hookTimeout: testTimeout, ...rest },
 });
+/** Tests that share one machine or one cluster run one file at a time. */
+const serial = { fileParallelism: false };
 
 export default defineConfig({
   oxc: { decorator: { legacy: true, emitDecoratorMetadata: false } },
@@ -14,9 +16,9 @@ export default defineConfig({
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['**/*.test.ts'] },
     projects: [
       project('unit', ['src/**/*.test.ts', 'test/{golden,cluster,builders,fakes,sim,oracle}/**/*.test.ts', 'tools/**/*.test.ts'], 10_000),
-      project('host', ['test/host/**/*.test.ts'], 60_000),
-      project('apiserver', ['test/apiserver/**/*.test.ts'], 120_000),
-      project('e2e', ['test/e2e/**/*.test.ts'], 600_000),
+      project('host', ['test/host/**/*.test.ts'], 60_000, serial),
+      project('apiserver', ['test/apiserver/**/*.test.ts'], 120_000, serial),
+      project('e2e', ['test/e2e/**/*.test.ts'], 300_000, { ...serial, globalSetup: ['test/e2e/global-setup.ts'] }),
     ],
   },
 });

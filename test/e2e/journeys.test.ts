@@ -1,0 +1,20 @@
+// The user's journeys on the local cluster, in the order in which a user would make them.
+import { afterEach, describe } from 'vitest';
+import { diagnose } from './harness.js';
+import { install } from './journeys/install.js';
+import { kills } from './journeys/kills.js';
+import { lifecycle } from './journeys/lifecycle.js';
+import { refusals } from './journeys/refusals.js';
+import { stuck } from './journeys/stuck.js';
+import { uninstall } from './journeys/uninstall.js';
+
+afterEach(async (context) => {
+  if (context.task.result?.state === 'fail') console.error(await diagnose());
+});
+
+describe('install', install);
+describe('refusals', refusals);
+describe('life cycle', lifecycle);
+describe('stuck objects', stuck);
+describe('kill -9', kills);
+describe('uninstall', uninstall);

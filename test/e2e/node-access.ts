@@ -1,0 +1,31 @@
+// Acts on a node as its administrator would: kills a container's processes by their recorded ids, in the node's own PID namespace.
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Pod } from '../../src/api/index.js';
+
+/** Host pids of the processes of a pod, found by the pod's uid in their control group. */
+export function pidsOfPod(pod: Pod): number[] {
+  const uid = pod.metadata.uid ?? '';
+  const names = [`pod${uid}`, `pod${uid.replaceAll('-', '_')}`];
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .filter((pid) => {
+      const group = read(`/proc/${pid}/cgroup`);
+      return names.some((name) => group.includes(name));
+    })
+    .map(Number);
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // the process ended between the listing and the read
+  }
+}
+
+/** kill -9 of the pod's Node process (its main program). */
+export async function killInPod(pod: Pod): Promise<void> {
+  const victims = pidsOfPod(pod).filter((pid) => /(^|\/)node\0/.test(read(`/proc/${pid}/cmdline`)));
+  if (victims.length === 0) throw new Error(`no node process found in pod ${pod.metadata.name}`);
+  for (const pid of victims) process.kill(pid, 'SIGKILL');
+}
