@@ -15,6 +15,7 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	kubectl "k8s.io/kubectl/pkg/cmd"
+	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
@@ -52,10 +53,7 @@ func main() {
 		os.Exit(2)
 	}
 	if name == "kubectl" {
-		if err := cli.RunNoErrOutput(component()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		kubectlutil.CheckErr(cli.RunNoErrOutput(component())) // exits with the remote command's code after `exec`
 		return
 	}
 	os.Exit(cli.Run(component()))

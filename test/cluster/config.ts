@@ -1,0 +1,97 @@
+// What the local cluster looks like: names, addresses, folders and versions, as one typed value that every other file here
+// takes. Pure but for the two environment overrides, which clusterConfig() is handed by its callers.
+import { join } from 'node:path';
+
+export interface NodeConfig {
+  readonly name: string;
+  readonly ip: string;
+  readonly podCidr: string;
+  readonly podGateway: string;
+  /** The host's end of the node's cable; at most 15 characters. */
+  readonly hostLink: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The node's own folder below the state folder. */
+  readonly dir: string;
+}
+
+export interface ClusterConfig {
+  readonly stateDir: string;
+  readonly logsDir: string;
+  readonly pkiDir: string;
+  readonly pidsDir: string;
+  readonly binDir: string;
+  readonly kubeconfig: string;
+  readonly cacheDir: string;
+  readonly bridge: string;
+  readonly hostIp: string;
+  readonly nodeNet: string;
+  readonly podNet: string;
+  readonly serviceNet: string;
+  readonly apiServiceIp: string;
+  readonly dnsServiceIp: string;
+  readonly dnsPort: number;
+  readonly apiPort: number;
+  readonly domain: string;
+  readonly pauseImage: string;
+  readonly toolImage: string;
+  readonly cgroup: string;
+  readonly nodes: readonly NodeConfig[];
+}
+
+export interface ClusterEnv {
+  readonly KUBEVIRT_TS_CLUSTER_DIR?: string | undefined;
+  readonly KUBEVIRT_TS_CACHE?: string | undefined;
+  readonly XDG_CACHE_HOME?: string | undefined;
+  readonly HOME?: string | undefined;
+}
+
+const NODE_COUNT = 2;
+
+export function cacheDir(env: ClusterEnv): string {
+  return env.KUBEVIRT_TS_CACHE || join(env.XDG_CACHE_HOME || join(env.HOME || '/root', '.cache'), 'kubevirt-ts');
+}
+
+export function clusterConfig(env: ClusterEnv): ClusterConfig {
+  const stateDir = env.KUBEVIRT_TS_CLUSTER_DIR || '/var/lib/kubevirt-ts-cluster';
+  return {
+    stateDir,
+    logsDir: join(stateDir, 'logs'),
+    pkiDir: join(stateDir, 'pki'),
+    pidsDir: join(stateDir, 'pids'),
+    binDir: join(stateDir, 'bin'),
+    kubeconfig: join(stateDir, 'kubeconfig'),
+    cacheDir: cacheDir(env),
+    bridge: 'kvts0',
+    hostIp: '172.30.0.1',
+    nodeNet: '172.30.0.0/24',
+    podNet: '10.244.0.0/16',
+    serviceNet: '10.96.0.0/16',
+    apiServiceIp: '10.96.0.1',
+    dnsServiceIp: '10.96.0.10',
+    dnsPort: 5353,
+    apiPort: 6443,
+    domain: 'cluster.local',
+    pauseImage: 'localhost/kubevirt-ts/pause:1',
+    toolImage: 'localhost/kubevirt-ts/busybox:1',
+    cgroup: 'kubevirt-ts',
+    nodes: Array.from({ length: NODE_COUNT }, (_, at) => nodeConfig(stateDir, at + 1)),
+  };
+}
+
+function nodeConfig(stateDir: string, number: number): NodeConfig {
+  const name = `node${number}`;
+  return {
+    name,
+    ip: `172.30.0.${10 + number}`,
+    podCidr: `10.244.${number}.0/24`,
+    podGateway: `10.244.${number}.1`,
+    hostLink: `kvts-${name}`,
+    // Components with an affinity to the control plane must find a node; there is no taint, so that both nodes take VMs.
+    labels: number === 1 ? { 'node-role.kubernetes.io/control-plane': '' } : {},
+    dir: join(stateDir, name),
+  };
+}
+
+export function apiUrl(config: ClusterConfig): string {
+  return `https://${config.hostIp}:${config.apiPort}`;
+}
