@@ -1,0 +1,84 @@
+// What differs between guest architectures: models, defaults and which devices exist. One row an architecture.
+import type { Arch } from './facts.js';
+
+export interface ArchTraits {
+  readonly name: Arch;
+  /** libvirt's name. */
+  readonly osArch: string;
+  readonly defaultMachine: string;
+  readonly emulator: string;
+  virtioModel(transitional: boolean): string;
+  scsiModel(virtioModel: string): string;
+  /** Sockets can be plugged into a running guest. */
+  readonly cpuHotplug: boolean;
+  /** The machine hands the smbios tables to the guest. */
+  readonly smbios: boolean;
+  /** VMware's I/O port, switched off. */
+  readonly vmport: boolean;
+  /** Interfaces have an option ROM that can be switched off. */
+  readonly optionRoms: boolean;
+  /** Named CPU models carry the retired mpx feature, which current CPUs lack. */
+  readonly mpxInModels: boolean;
+  readonly firmwareLog: boolean;
+  readonly pciHole64: boolean;
+  /** Devices sit on PCIe ports. */
+  readonly pcie: boolean;
+  readonly memfd: boolean;
+}
+
+const pciVirtio = (transitional: boolean): string => (transitional ? 'virtio-transitional' : 'virtio-non-transitional');
+
+const AMD64: ArchTraits = {
+  name: 'amd64',
+  osArch: 'x86_64',
+  defaultMachine: 'q35',
+  emulator: '/usr/bin/qemu-system-x86_64',
+  virtioModel: pciVirtio,
+  scsiModel: (virtioModel) => virtioModel,
+  cpuHotplug: true,
+  smbios: true,
+  vmport: true,
+  optionRoms: true,
+  mpxInModels: true,
+  firmwareLog: true,
+  pciHole64: true,
+  pcie: true,
+  memfd: true,
+};
+
+const ARM64: ArchTraits = {
+  ...AMD64,
+  name: 'arm64',
+  osArch: 'aarch64',
+  defaultMachine: 'virt',
+  emulator: '/usr/bin/qemu-system-aarch64',
+  cpuHotplug: false,
+  vmport: false,
+  mpxInModels: false,
+  firmwareLog: false,
+  pciHole64: false,
+};
+
+const S390X: ArchTraits = {
+  ...ARM64,
+  name: 's390x',
+  osArch: 's390x',
+  defaultMachine: 's390-ccw-virtio',
+  emulator: '/usr/bin/qemu-system-s390x',
+  virtioModel: () => 'virtio',
+  scsiModel: () => 'virtio-scsi',
+  cpuHotplug: true,
+  smbios: false,
+  optionRoms: false,
+  pcie: false,
+  memfd: false,
+};
+
+const TRAITS: Readonly<Record<Arch, ArchTraits>> = { amd64: AMD64, arm64: ARM64, s390x: S390X };
+
+const ALIASES: Readonly<Record<string, Arch>> = { x86_64: 'amd64', aarch64: 'arm64' };
+
+/** An API architecture name or its libvirt spelling; undefined for others. */
+export const archOf = (name: string): Arch | undefined => ALIASES[name] ?? (Object.hasOwn(TRAITS, name) ? (name as Arch) : undefined);
+
+export const traitsOf = (arch: Arch): ArchTraits => TRAITS[arch];

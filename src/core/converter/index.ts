@@ -1,0 +1,14 @@
+// VMI and facts in, libvirt domain out. Called by the launcher to define its guest, by the oracle, and by tests; touches nothing.
+import type { VirtualMachineInstance } from '../../api/index.js';
+import { buildDomain } from './assemble.js';
+import type { DomainFacts } from './facts.js';
+import { renderXml } from './xml.js';
+
+export { buildDomain } from './assemble.js';
+export { type DescribedDisk, type DescribedDomain, type DescribedInterface, describeDomain, reportDevices } from './describe.js';
+export * from './facts.js';
+export type { HostCell, HostCpu, HostTopology } from './host-topology.js';
+export { renderXml, type XmlNode } from './xml.js';
+
+/** The domain XML for virDomainDefineXML. Throws KvError: 'Invalid' for what no retry can mend, 'NotReady' for facts that are not there yet. */
+export const renderDomainXml = (vmi: VirtualMachineInstance, facts: DomainFacts): string => `${renderXml(buildDomain(vmi, facts))}\n`;

@@ -1,0 +1,52 @@
+// Controllers that disks, consoles and USB devices need; PCI ports are libvirt's business unless hotplug asks for spare ones.
+import { needsUsbBus } from '../../devices/index.js';
+import { busOf, scsiThread } from '../io-threads.js';
+import type { Scope } from '../scope.js';
+import type { Step } from '../step.js';
+import { el, textEl, type XmlNode } from '../xml.js';
+import { iommuDriver } from './device.js';
+
+type Needs = 'vmi' | 'devices' | 'arch' | 'virtioModel' | 'iommu' | 'cpus' | 'ioThreads' | 'env';
+
+export const controllers: Step<Needs> = {
+  name: 'controllers',
+  render: (scope) => ({
+    devices: [
+      el('controller', { type: 'usb', index: 0, model: needsUsb(scope) ? 'qemu-xhci' : 'none' }),
+      ...scsi(scope),
+      ...pcieRoot(scope),
+      ...virtioSerial(scope),
+    ],
+  }),
+};
+
+function needsUsb({ arch, devices, env }: Pick<Scope, Needs>): boolean {
+  if (arch.name !== 'amd64') return arch.name === 'arm64';
+  return (
+    devices.clientPassthrough !== undefined ||
+    (devices.inputs ?? []).some(({ bus }) => !bus || bus === 'usb') ||
+    (devices.disks ?? []).some(({ disk }) => disk?.bus === 'usb') ||
+    needsUsbBus(devices.hostDevices ?? [], env)
+  );
+}
+
+/** Also without SCSI disks: hotplugged ones attach to it. */
+function scsi({ devices, arch, virtioModel, iommu, cpus, ioThreads }: Pick<Scope, Needs>): XmlNode[] {
+  const disks = devices.disks ?? [];
+  if (devices.disableHotplug && !disks.some((disk) => busOf(disk) === 'scsi')) return [];
+  const iothread = scsiThread(disks, ioThreads);
+  const threaded = iothread === undefined ? {} : { iothread, queues: cpus.vcpus || 1 };
+  const driver = iothread === undefined ? iommuDriver(iommu) : el('driver', { ...threaded, iommu: iommu ? 'on' : undefined });
+  return [el('controller', { type: 'scsi', index: 0, model: arch.scsiModel(virtioModel) }, [driver])];
+}
+
+/** Old guests cannot use the 64-bit window of PCI memory. */
+function pcieRoot({ vmi, arch }: Pick<Scope, Needs>): XmlNode[] {
+  if (!arch.pciHole64 || vmi.metadata.annotations?.['kubevirt.io/disablePCIHole64']?.toLowerCase() !== 'true') return [];
+  return [el('controller', { type: 'pci', index: 0, model: 'pcie-root' }, [textEl('pcihole64', 0, { unit: 'KiB' })])];
+}
+
+function virtioSerial({ devices, virtioModel, iommu }: Pick<Scope, Needs>): XmlNode[] {
+  if (devices.autoattachSerialConsole === false) return [];
+  return [el('controller', { type: 'virtio-serial', index: 0, model: virtioModel }, [iommuDriver(iommu)])];
+}

@@ -1,0 +1,81 @@
+// How QEMU drives a disk: format, cache and I/O mode, error policy, discard, queues and I/O threads.
+import type { Disk } from '../../../api/index.js';
+import { KvError } from '../../../base/errors.js';
+import type { DiskBackend } from '../facts.js';
+import { busOf, type DiskThread } from '../io-threads.js';
+import type { Scope } from '../scope.js';
+import { el, type XmlNode } from '../xml.js';
+import type { DiskSource } from './disk-source.js';
+
+export type DriverNeeds = 'devices' | 'cpus' | 'iommu' | 'preallocatedVolumes' | 'diskBackends';
+
+interface DriverPart {
+  readonly disk: Disk;
+  readonly source: DiskSource;
+  readonly thread: DiskThread;
+}
+
+const ERROR_POLICIES = ['stop', 'ignore', 'report', 'enospace'];
+
+export function diskDriver(part: DriverPart, scope: Pick<Scope, DriverNeeds>): XmlNode {
+  const { disk, source, thread } = part;
+  const virtio = busOf(disk) === 'virtio';
+  const writable = disk.disk !== undefined || disk.lun !== undefined;
+  const discard = (writable && !scope.preallocatedVolumes.has(disk.name)) || source.unmap;
+  const tuning = source.fixed
+    ? {}
+    : {
+        ...modes(part, scope),
+        queues: virtio && scope.devices.blockMultiQueue ? scope.cpus.vcpus || 1 : undefined,
+        discard: discard ? 'unmap' : undefined,
+        iommu: virtio && scope.iommu ? 'on' : undefined,
+      };
+  const attrs = {
+    name: 'qemu',
+    type: source.format,
+    error_policy: errorPolicy(disk),
+    iothread: thread && 'id' in thread ? thread.id : undefined,
+  };
+  const pool =
+    thread && 'pool' in thread
+      ? [
+          el(
+            'iothreads',
+            {},
+            thread.pool.map((id) => el('iothread', { id })),
+          ),
+        ]
+      : [];
+  return el('driver', { ...attrs, ...tuning }, pool);
+}
+
+function errorPolicy({ name, errorPolicy: policy = 'stop' }: Disk): string {
+  if (ERROR_POLICIES.includes(policy)) return policy;
+  throw new KvError('Invalid', `error policy ${policy} not recognized: disk ${name} can have ${ERROR_POLICIES.join(', ')}`);
+}
+
+/** As asked, else, once the backend is known: no host cache where it can be bypassed, and native I/O where it never blocks. */
+function modes({ disk, source }: DriverPart, scope: Pick<Scope, DriverNeeds>): { cache?: string | undefined; io?: string | undefined } {
+  const asked = askedCache(disk);
+  const backend = Object.values(source.attrs).some(Boolean) ? scope.diskBackends?.[disk.name] : undefined;
+  const cache = backend ? chooseCache(asked, backend, disk) : asked;
+  const native = backend && cache === 'none' && (source.onBlockDevice || backend.preallocated);
+  return { cache, io: disk.io || (native ? 'native' : undefined) };
+}
+
+/** A disk that several guests write to must not be cached by any of them. */
+function askedCache({ name, cache = '', disk, shareable }: Disk): string {
+  if (!disk || !shareable) return cache;
+  if (cache && cache !== 'none') throw new KvError('Invalid', `a sharable disk requires cache = none got: ${cache} (disk ${name})`);
+  return 'none';
+}
+
+function chooseCache(asked: string, { directIo }: DiskBackend, { name }: Disk): string {
+  if (asked === 'none' && !directIo) {
+    throw new KvError(
+      'Invalid',
+      `Unable to use 'none' cache mode, the file system of disk ${name} does not support direct I/O: leave cache empty`,
+    );
+  }
+  return asked || (directIo ? 'none' : 'writethrough');
+}

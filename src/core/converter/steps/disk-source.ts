@@ -1,0 +1,126 @@
+// What lies behind a disk: the file or device for each kind of volume, its format, and the image below it. Pure mapping of volume to paths;
+// the launcher creates overlays and ISOs at the same paths.
+import type { Volume } from '../../../api/index.js';
+import { KvError } from '../../../base/errors.js';
+import {
+  blockDevice,
+  type ConfigKind,
+  cloudInitIso,
+  configPaths,
+  containerDiskImage,
+  DOWNWARD_METRICS_DISK,
+  emptyDiskImage,
+  filesystemImage,
+  hostDiskImage,
+  hotplugBlockDevice,
+  hotplugImage,
+  overlayImage,
+} from '../../storage/paths.js';
+import type { Scope } from '../scope.js';
+import { el, type XmlNode } from '../xml.js';
+
+export type SourceNeeds = 'vmi' | 'containerDiskFormats' | 'blockVolumes' | 'changedBlockOverlays' | 'preallocatedVolumes';
+
+export interface DiskSource {
+  readonly type: 'file' | 'block';
+  readonly format: 'raw' | 'qcow2';
+  readonly attrs: Readonly<Record<string, string | undefined>>;
+  readonly children: readonly XmlNode[];
+  readonly backingStore?: XmlNode;
+  /** Freed blocks are given back even where the disk itself does not ask for it. */
+  readonly unmap?: boolean;
+  /** The data sits on a block device, if need be below an overlay. */
+  readonly onBlockDevice: boolean;
+  /** The volume fixes everything else: read-only, virtio, no tuning. */
+  readonly fixed?: true;
+}
+
+/** The drive is there, the medium is not. */
+export const NO_MEDIUM: DiskSource = { type: 'block', format: 'raw', attrs: {}, children: [], unmap: true, onBlockDevice: true };
+
+const file = (path: string, more: Partial<DiskSource> = {}): DiskSource => ({
+  type: 'file',
+  format: 'raw',
+  attrs: { file: path },
+  children: [],
+  onBlockDevice: false,
+  ...more,
+});
+
+const CONFIG_KINDS = ['configMap', 'secret', 'downwardAPI', 'serviceAccount'] as const satisfies readonly ConfigKind[];
+
+/** `index` is the volume's place in spec.volumes. */
+export function permanentSource(volume: Volume, index: number, scope: Pick<Scope, SourceNeeds>): DiskSource {
+  if (volume.containerDisk) return containerDisk(volume, index, scope);
+  if (volume.cloudInitNoCloud || volume.cloudInitConfigDrive) return cloudInit(volume, scope);
+  if (volume.sysprep) return file(configPaths('sysprep', volume.name).iso);
+  if (volume.hostDisk) return hostDisk(volume.name, volume.hostDisk.path, scope);
+  if (volume.persistentVolumeClaim || volume.dataVolume) return claim(volume.name, scope);
+  if (volume.ephemeral) return ephemeral(volume.name, scope);
+  if (volume.emptyDisk) return file(emptyDiskImage(volume.name), { format: 'qcow2', unmap: true });
+  const config = CONFIG_KINDS.find((kind) => volume[kind] !== undefined);
+  if (config) return file(configPaths(config, volume.name).iso);
+  if (volume.downwardMetrics) return file(DOWNWARD_METRICS_DISK, { fixed: true });
+  throw new KvError('Invalid', `disk ${volume.name} references an unsupported source: remove the disk or use a volume that can be one`);
+}
+
+/** Volumes plugged into the running pod appear elsewhere. */
+export function hotplugSource(volume: Volume, scope: Pick<Scope, SourceNeeds>): DiskSource {
+  if (!volume.hostDisk && !volume.persistentVolumeClaim && !volume.dataVolume) {
+    throw new KvError(
+      'Invalid',
+      `hotplug disk ${volume.name} references an unsupported source: only claims and data volumes can be plugged in`,
+    );
+  }
+  const isBlock = scope.blockVolumes.has(volume.name);
+  const data = isBlock ? { dev: hotplugBlockDevice(volume.name) } : { file: hotplugImage(volume.name) };
+  return dataSource(volume.name, isBlock, data, scope);
+}
+
+function claim(name: string, scope: Pick<Scope, SourceNeeds>): DiskSource {
+  const isBlock = scope.blockVolumes.has(name);
+  const source = dataSource(name, isBlock, isBlock ? { dev: blockDevice(name) } : { file: filesystemImage(name) }, scope);
+  return isBlock ? { ...source, attrs: { ...source.attrs, name } } : source;
+}
+
+/** The data itself, or a qcow2 above it that remembers which blocks changed since the last backup. */
+function dataSource(name: string, isBlock: boolean, data: Record<string, string>, scope: Pick<Scope, SourceNeeds>): DiskSource {
+  const type = isBlock ? 'block' : 'file';
+  const unmap = !scope.preallocatedVolumes.has(name);
+  const overlay = scope.changedBlockOverlays[name];
+  if (!overlay) return { type, format: 'raw', attrs: data, children: [], unmap, onBlockDevice: isBlock };
+  return file(overlay, { format: 'qcow2', children: [dataStore(type, data)], unmap, onBlockDevice: isBlock });
+}
+
+const dataStore = (type: 'file' | 'block', data: Record<string, string>): XmlNode =>
+  el('dataStore', { type }, [el('format', { type: 'raw' }), el('source', data)]);
+
+function hostDisk(name: string, path: string, scope: Pick<Scope, SourceNeeds>): DiskSource {
+  const image = hostDiskImage(name, path);
+  const overlay = scope.changedBlockOverlays[name];
+  return overlay ? file(overlay, { format: 'qcow2', children: [dataStore('file', { file: image })] }) : file(image);
+}
+
+function containerDisk({ name }: Volume, index: number, { containerDiskFormats }: Pick<Scope, SourceNeeds>): DiskSource {
+  const format = containerDiskFormats[name];
+  if (!format) throw new KvError('NotReady', `no disk info provided for volume ${name}: its image has not been looked at yet`);
+  return overlay(name, 'file', format, { file: containerDiskImage(index) });
+}
+
+function ephemeral(name: string, { blockVolumes }: Pick<Scope, SourceNeeds>): DiskSource {
+  if (blockVolumes.has(name)) return overlay(name, 'block', 'raw', { dev: blockDevice(name), name });
+  return overlay(name, 'file', 'raw', { file: filesystemImage(name) });
+}
+
+/** Writes go to a qcow2 that ends with the pod. */
+const overlay = (name: string, type: 'file' | 'block', format: string, data: Record<string, string>): DiskSource =>
+  file(overlayImage(name), {
+    format: 'qcow2',
+    backingStore: el('backingStore', { type }, [el('format', { type: format }), el('source', data)]),
+    unmap: true,
+  });
+
+function cloudInit(volume: Volume, { vmi }: Pick<Scope, SourceNeeds>): DiskSource {
+  const { namespace = '', name = '' } = vmi.metadata;
+  return file(cloudInitIso(volume.cloudInitNoCloud ? 'noCloud' : 'configDrive', namespace, name));
+}

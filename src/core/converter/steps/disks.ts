@@ -1,0 +1,135 @@
+// Disks, LUNs and CD-ROM drives: one element for each disk of the VMI whose volume is there (hotplugged ones only once they are mounted).
+import type { Disk, Volume, VolumeStatus } from '../../../api/index.js';
+import { quantityValue } from '../../../api/quantity.js';
+import { KvError } from '../../../base/errors.js';
+import { pciAddressOf } from '../../devices/index.js';
+import { RESERVATION_SOCKET } from '../../storage/paths.js';
+import { assignThreads, busOf, type DiskThread } from '../io-threads.js';
+import type { Scope } from '../scope.js';
+import type { Step } from '../step.js';
+import { el, textEl, type XmlChild, type XmlNode } from '../xml.js';
+import { alias, bootOrder, pciAddressEl } from './device.js';
+import { blockIo } from './disk-block-size.js';
+import { type DriverNeeds, diskDriver } from './disk-driver.js';
+import { type DiskName, nameDisks } from './disk-names.js';
+import { type DiskSource, hotplugSource, NO_MEDIUM, permanentSource, type SourceNeeds } from './disk-source.js';
+
+type Needs = DriverNeeds | SourceNeeds | 'devices' | 'virtioModel' | 'ioThreads' | 'arch' | 'blockSizes' | 'migrationTarget';
+
+export const disks: Step<Needs> = {
+  name: 'disks',
+  render(scope) {
+    const wanted = scope.devices.disks ?? [];
+    const statuses = scope.vmi.status?.volumeStatus ?? [];
+    const names = nameDisks(wanted, statuses);
+    const threads = assignThreads(wanted, scope.ioThreads);
+    const nodes = wanted.map((disk, i): XmlNode | undefined => {
+      const part: DiskPart = { disk, name: names[i] as DiskName, thread: threads[i], source: sourceOf(disk, statuses, scope) };
+      const node = diskNode(part, statuses, scope);
+      return isPresent(disk, statuses, scope) ? node : undefined;
+    });
+    return { devices: nodes.filter((node) => node !== undefined) };
+  },
+};
+
+interface DiskPart {
+  readonly disk: Disk;
+  readonly name: DiskName;
+  readonly thread: DiskThread;
+  readonly source: DiskSource;
+}
+
+const volumesOf = ({ vmi }: Pick<Scope, 'vmi'>): readonly Volume[] => vmi.spec.volumes ?? [];
+
+function sourceOf(disk: Disk, statuses: readonly VolumeStatus[], scope: Pick<Scope, Needs>): DiskSource {
+  const index = volumesOf(scope).findIndex(({ name }) => name === disk.name);
+  const volume = volumesOf(scope)[index];
+  if (volume) return hotplugStatus(disk, statuses, scope) ? hotplugSource(volume, scope) : permanentSource(volume, index, scope);
+  if (disk.cdrom) return NO_MEDIUM;
+  throw new KvError('Invalid', `no matching volume with name ${disk.name} found: every disk needs a volume of its name in spec.volumes`);
+}
+
+/** A migration target starts without hotplugged volumes; they are attached to it later. */
+function hotplugStatus(disk: Disk, statuses: readonly VolumeStatus[], scope: Pick<Scope, 'migrationTarget'>): VolumeStatus | undefined {
+  return scope.migrationTarget ? undefined : statuses.find(({ name, hotplugVolume }) => name === disk.name && hotplugVolume !== undefined);
+}
+
+/**
+ * Hotplugged volumes appear once they are mounted into the pod. One that the status does not mention yet was added to the running guest if it
+ * can be plugged in at all; any other has been there from the start.
+ */
+function isPresent(disk: Disk, statuses: readonly VolumeStatus[], scope: Pick<Scope, Needs>): boolean {
+  const volume = volumesOf(scope).find(({ name }) => name === disk.name);
+  if (!volume) return true;
+  const status = statuses.find(({ name }) => name === disk.name);
+  if (!status) return statuses.length === 0 || !isHotpluggable(volume);
+  if (!status.hotplugVolume) return true;
+  return !scope.migrationTarget && (status.phase === 'MountedToPod' || status.phase === 'Ready');
+}
+
+const isHotpluggable = ({ persistentVolumeClaim, dataVolume }: Volume): boolean =>
+  (persistentVolumeClaim ?? dataVolume)?.hotpluggable === true;
+
+function diskNode(part: DiskPart, statuses: readonly VolumeStatus[], scope: Pick<Scope, Needs>): XmlNode {
+  const { disk, source, name } = part;
+  const bus = busOf(disk);
+  const plain = disk.disk !== undefined;
+  const virtio = (plain && bus === 'virtio') || source.fixed;
+  const children = [
+    el('source', source.attrs, [...(disk.lun?.reservation && !source.fixed ? [reservation()] : []), ...source.children]),
+    kindOf(disk) !== '' && el('target', { bus, dev: name.dev, tray: disk.cdrom?.tray }),
+    plain && disk.serial ? textEl('serial', disk.serial) : undefined,
+    diskDriver(part, scope),
+    isReadOnly(disk, source) && el('readonly'),
+    alias(disk.name),
+    source.backingStore,
+    bootOrder(disk.bootOrder),
+    address(part),
+    blockIo(disk, scope),
+    ...sizes(disk, statuses),
+    plain && disk.shareable === true && el('shareable'),
+  ];
+  return el('disk', { device: kindOf(disk), type: source.type, model: virtio ? scope.virtioModel : undefined }, children);
+}
+
+function kindOf(disk: Disk): string {
+  if (disk.disk) return 'disk';
+  if (disk.lun) return 'lun';
+  return disk.cdrom ? 'cdrom' : '';
+}
+
+function isReadOnly(disk: Disk, source: DiskSource): boolean {
+  if (source.fixed) return true;
+  if (disk.cdrom && !disk.disk && !disk.lun) return disk.cdrom.readonly !== false;
+  return (disk.disk ?? disk.lun)?.readonly === true;
+}
+
+/** A process on the node holds SCSI reservations for the guest, which may not do so itself. */
+const reservation = (): XmlNode =>
+  el('reservations', { managed: 'no', migration: 'yes' }, [el('source', { type: 'unix', path: RESERVATION_SOCKET, mode: 'client' })]);
+
+function address({ disk, name }: DiskPart): XmlNode | undefined {
+  const wanted = disk.disk?.pciAddress;
+  if (wanted) {
+    if (busOf(disk) !== 'virtio') {
+      throw new KvError('Invalid', `setting a pci address is not allowed for non-virtio bus types, for disk ${disk.name}: use bus virtio`);
+    }
+    return pciAddressEl(pciAddressOf(wanted, `disk ${disk.name}`));
+  }
+  const scsi = (disk.disk ?? disk.lun)?.bus === 'scsi';
+  return scsi ? el('address', { type: 'drive', controller: 0, bus: 0, unit: name.unit }) : undefined;
+}
+
+/** Not for libvirt, which drops them: they tell the launcher how far the image may grow. */
+function sizes(disk: Disk, statuses: readonly VolumeStatus[]): XmlChild[] {
+  const info = statuses.find(({ name }) => name === disk.name)?.persistentVolumeClaimInfo;
+  if (!info || !(disk.disk ?? disk.lun)) return [];
+  const [capacity, request] = [info.capacity?.storage, info.requests?.storage];
+  const smaller = capacity === undefined || request === undefined ? undefined : minimum(quantityValue(capacity), quantityValue(request));
+  return [
+    info.filesystemOverhead === undefined ? undefined : textEl('filesystemOverhead', info.filesystemOverhead),
+    smaller === undefined ? undefined : textEl('capacity', smaller),
+  ];
+}
+
+const minimum = (a: bigint, b: bigint): bigint => (a < b ? a : b);

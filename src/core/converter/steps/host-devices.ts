@@ -1,0 +1,47 @@
+// Devices of the host handed to the guest. Which ones is decided in core/devices; here they get their elements.
+import { type PassedDevice, passGpus, passHostDevices, passSriov } from '../../devices/index.js';
+import type { Scope } from '../scope.js';
+import { NOTHING, type Step } from '../step.js';
+import { el, type XmlNode } from '../xml.js';
+import { alias, bootOrder, pciAddressEl } from './device.js';
+
+type Needs = 'vmi' | 'devices' | 'env' | 'claimedDevices' | 'sriovAddresses' | 'migrationTarget' | 'vgpuLiveMigration';
+
+export const hostDevices: Step<Needs> = {
+  name: 'host-devices',
+  render(scope) {
+    if (scope.migrationTarget) return scope.vgpuLiveMigration ? migratedGpu(scope) : NOTHING;
+    const passed = [
+      ...passHostDevices(scope.devices.hostDevices ?? [], scope, scope.vmi.spec.architecture),
+      ...passGpus(scope.devices.gpus ?? [], scope),
+      ...passSriov(scope.vmi.spec, scope.sriovAddresses, scope),
+    ];
+    return { devices: passed.map(hostDevice) };
+  },
+};
+
+/** A single mediated GPU moves with its guest; any other device must be given back before and attached again after a migration. */
+function migratedGpu(scope: Pick<Scope, Needs>) {
+  const gpus = passGpus(scope.devices.gpus ?? [], scope);
+  const only = gpus.length === 1 && gpus[0]?.kind === 'mdev' ? gpus : [];
+  return { devices: only.map(hostDevice) };
+}
+
+function hostDevice(passed: PassedDevice): XmlNode {
+  const shown = { display: passed.display && 'on', ramfb: passed.ramFb && 'on' };
+  const { kind: type } = passed;
+  if (passed.kind === 'usb') {
+    return el('hostdev', { type, mode: 'subsystem' }, [source({ bus: passed.bus, device: passed.device }), alias(passed.alias)]);
+  }
+  if (passed.kind === 'mdev') {
+    return el('hostdev', { type, mode: 'subsystem', model: passed.model, ...shown }, [source({ uuid: passed.uuid }), alias(passed.alias)]);
+  }
+  return el('hostdev', { type, managed: 'no', ...shown }, [
+    el('source', {}, [pciAddressEl(passed.host)]),
+    bootOrder(passed.bootOrder),
+    passed.guest && pciAddressEl(passed.guest),
+    alias(passed.alias),
+  ]);
+}
+
+const source = (address: Record<string, string>): XmlNode => el('source', {}, [el('address', address)]);

@@ -1,0 +1,51 @@
+// Domain type and name: hardware virtualization, software emulation where it is allowed, or another architecture's emulator.
+import { KvError } from '../../../base/errors.js';
+import { archOf, traitsOf } from '../arch.js';
+import type { Scope } from '../scope.js';
+import type { Fragment, Step } from '../step.js';
+import { textEl } from '../xml.js';
+
+type Needs = 'vmi' | 'hypervisor' | 'hypervisorDevicePresent' | 'allowEmulation' | 'crossArchEmulation' | 'hostArch' | 'emulators';
+
+export const hypervisor: Step<Needs> = {
+  name: 'hypervisor',
+  render(scope) {
+    const { namespace = '', name = '' } = scope.vmi.metadata;
+    const type = domainType(scope);
+    return {
+      attrs: { type, 'xmlns:qemu': 'http://libvirt.org/schemas/domain/qemu/1.0' },
+      elements: [textEl('name', `${namespace}_${name}`)],
+      ...emulator(scope),
+    };
+  },
+};
+
+/** 'kvm', 'qemu' (emulation) or 'hyperv'. Throws when the guest cannot run on this node as configured. */
+export function domainType(scope: Pick<Scope, Needs>): string {
+  if (isForeign(scope)) return 'qemu';
+  if (scope.hypervisorDevicePresent) return scope.hypervisor === 'kvm' ? 'kvm' : 'hyperv';
+  if (scope.allowEmulation) return 'qemu';
+  const what =
+    scope.hypervisor === 'kvm' ? 'kvm not present and emulation is not allowed' : 'MSHV not present and emulation is not allowed';
+  throw new KvError(
+    'Invalid',
+    `${what}: use a node with hardware virtualization, or set developerConfiguration.useEmulation in the KubeVirt CR`,
+  );
+}
+
+function isForeign({ vmi, hypervisor, crossArchEmulation, hostArch }: Pick<Scope, Needs>): boolean {
+  const guest = vmi.spec.architecture;
+  return hypervisor === 'kvm' && crossArchEmulation && Boolean(guest) && guest !== hostArch;
+}
+
+function emulator(scope: Pick<Scope, Needs>): Fragment {
+  if (!isForeign(scope)) return {};
+  const guest = scope.vmi.spec.architecture ?? '';
+  const arch = archOf(guest);
+  if (!arch) throw new KvError('Invalid', `unsupported guest architecture for cross-architecture emulation: ${guest}`);
+  const path = traitsOf(arch).emulator;
+  if (!scope.emulators.has(path)) {
+    throw new KvError('Invalid', `required emulator binary not found: ${path}: the launcher image cannot emulate ${guest}`);
+  }
+  return { devices: [textEl('emulator', path)] };
+}

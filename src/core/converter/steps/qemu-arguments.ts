@@ -1,0 +1,20 @@
+// QEMU arguments that libvirt has no element for: Ignition data for the guest's firmware, and SeaBIOS' log.
+import { FIRMWARE_LOG_PIPE, ignitionFile } from '../../storage/paths.js';
+import { NOTHING, type Step } from '../step.js';
+import { el } from '../xml.js';
+
+export const qemuArguments: Step<'vmi' | 'arch' | 'firmwareLog'> = {
+  name: 'qemu-arguments',
+  render({ vmi, arch, firmwareLog }) {
+    const { name = '', namespace = '', annotations } = vmi.metadata;
+    const ignition = annotations?.['kubevirt.io/ignitiondata']?.includes('ignition')
+      ? ['-fw_cfg', `name=opt/com.coreos/config,file=${ignitionFile(namespace, name)}`]
+      : [];
+    const log =
+      arch.firmwareLog && firmwareLog
+        ? ['-chardev', `file,id=firmwarelog,path=${FIRMWARE_LOG_PIPE}`, '-device', 'isa-debugcon,iobase=0x402,chardev=firmwarelog']
+        : [];
+    const args = [...ignition, ...log].map((value) => el('qemu:arg', { value }));
+    return args.length === 0 ? NOTHING : { elements: [el('qemu:commandline', {}, args)] };
+  },
+};

@@ -1,0 +1,4 @@
+// Host devices as pure matching: what the pod was given against what the VMI asks for.
+export * from './device-env.js';
+export * from './host-devices.js';
+export * from './pci-address.js';
