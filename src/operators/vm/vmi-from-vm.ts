@@ -83,7 +83,7 @@ export function startedVmi(vm: VirtualMachine, { paused, revisionName, asMigrati
     [ANNOTATION.storageObservedApiVersion]: 'v1',
     ...(asMigrationTarget ? { [ANNOTATION.createMigrationTarget]: 'true' } : {}),
   };
-  vmi.metadata.finalizers = [...(vmi.metadata.finalizers ?? []), FINALIZER.vmController];
+  vmi.metadata.finalizers = [...new Set([...(vmi.metadata.finalizers ?? []), FINALIZER.vmController, FINALIZER.vmi])];
   if (paused) vmi.spec.startStrategy = 'Paused';
   vmi.status = { virtualMachineRevisionName: revisionName };
   return vmi;
