@@ -1,0 +1,147 @@
+// The launcher's command line as one frozen object. Flag names and defaults are the reference's, so that a launcher pod made for one
+// runs the other; called by src/main/virt-launcher.ts, which exits with 2 on a problem. Reads nothing but its argument.
+import { parseArgs } from 'node:util';
+import { fail, ok, type Result } from '../base/result.js';
+
+export interface LauncherOptions {
+  readonly name: string;
+  readonly uid: string;
+  readonly namespace: string;
+  /** How long to wait for a domain before giving up. */
+  readonly qemuTimeoutMs: number;
+  /** From the kubelet's SIGTERM to the kill. */
+  readonly gracePeriodSeconds: number;
+  readonly allowEmulation: boolean;
+  readonly allowCrossArchEmulation: boolean;
+  /** Container disks are image volumes of the pod. */
+  readonly imageVolume: boolean;
+  readonly runAsNonroot: boolean;
+  readonly firmwareAutoSelection: boolean;
+  readonly vmStatsCollector: boolean;
+  readonly simulateCrash: boolean;
+  readonly ovmfPath: string;
+  readonly hypervisor: 'kvm' | 'hyperv-direct';
+  readonly libvirtLogFilters: string | undefined;
+  readonly agentIntervals: AgentIntervals;
+}
+
+export interface AgentIntervals {
+  readonly sysMs: number;
+  readonly fileMs: number;
+  readonly userMs: number;
+  readonly versionMs: number;
+  readonly fsFreezeMs: number;
+}
+
+const string = (value: string) => ({ type: 'string', default: value }) as const;
+const flag = { type: 'boolean', default: false } as const;
+
+const FLAGS = {
+  name: string(''),
+  uid: string(''),
+  namespace: string(''),
+  'qemu-timeout': string('3m'),
+  'kubevirt-share-dir': string('/var/run/kubevirt'),
+  'ephemeral-disk-dir': string('/var/run/kubevirt-ephemeral-disks'),
+  'container-disk-dir': string('/var/run/kubevirt/container-disks'),
+  'hotplug-disk-dir': string('/var/run/kubevirt/hotplug-disks/'),
+  'grace-period-seconds': string('30'),
+  'hook-sidecars': string('0'),
+  'disk-memory-limit': string('2097152000'),
+  'ovmf-path': string('/usr/share/OVMF'),
+  'qemu-agent-sys-interval': string('120s'),
+  'qemu-agent-file-interval': string('300s'),
+  'qemu-agent-user-interval': string('10s'),
+  'qemu-agent-version-interval': string('300s'),
+  'qemu-fsfreeze-status-interval': string('5s'),
+  'libvirt-log-filters': string(''),
+  hypervisor: string('kvm'),
+  'allow-emulation': flag,
+  'allow-cross-arch-emulation': flag,
+  'image-volume': flag,
+  'keep-after-failure': flag,
+  'run-as-nonroot': flag,
+  'upgrade-ordinal-ifaces': flag,
+  'vgpu-dedicated-hook': flag,
+  'vm-stats-collector': flag,
+  'firmware-auto-selection': flag,
+  'simulate-crash': flag,
+} as const;
+
+type Values = { [K in keyof typeof FLAGS]: (typeof FLAGS)[K]['type'] extends 'boolean' ? boolean : string };
+
+/** "--flag=true" and "--flag=false" are the reference's spelling of a switch; parseArgs only knows "--flag". */
+function normalise(argv: readonly string[]): string[] {
+  return argv.flatMap((arg) => {
+    const match = /^--([a-z-]+)=(true|false)$/.exec(arg);
+    const isSwitch = match && FLAGS[match[1] as keyof typeof FLAGS]?.type === 'boolean';
+    if (!isSwitch) return [arg];
+    return match[2] === 'true' ? [`--${match[1]}`] : [];
+  });
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** A duration as the reference writes it: "3m", "1h30m", "250ms". */
+export function parseDuration(text: string): number | undefined {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) total += Number(number) * (UNIT_MS[unit ?? ''] ?? 0);
+  return total;
+}
+
+function problemOf(values: Values): string | undefined {
+  for (const key of ['name', 'uid', 'namespace'] as const) if (values[key] === '') return `--${key} is required`;
+  for (const [key, value] of Object.entries(values)) {
+    const isDuration = key === 'qemu-timeout' || key.endsWith('-interval');
+    if (isDuration && parseDuration(String(value)) === undefined) return `--${key}: "${value}" is no duration such as 3m or 120s`;
+  }
+  if (!/^\d+$/.test(values['grace-period-seconds'])) return `--grace-period-seconds: "${values['grace-period-seconds']}" is no whole number`;
+  if (values['hook-sidecars'] !== '0') return '--hook-sidecars: hook sidecars are not supported';
+  if (values.hypervisor !== 'kvm' && values.hypervisor !== 'hyperv-direct') return `--hypervisor: "${values.hypervisor}" is not known`;
+  return undefined;
+}
+
+const agentIntervals = (values: Values): AgentIntervals => {
+  const ms = (key: keyof Values): number => parseDuration(String(values[key])) ?? 0;
+  return {
+    sysMs: ms('qemu-agent-sys-interval'),
+    fileMs: ms('qemu-agent-file-interval'),
+    userMs: ms('qemu-agent-user-interval'),
+    versionMs: ms('qemu-agent-version-interval'),
+    fsFreezeMs: ms('qemu-fsfreeze-status-interval'),
+  };
+};
+
+function toOptions(values: Values): LauncherOptions {
+  return {
+    name: values.name,
+    uid: values.uid,
+    namespace: values.namespace,
+    qemuTimeoutMs: parseDuration(values['qemu-timeout']) ?? 0,
+    gracePeriodSeconds: Number(values['grace-period-seconds']),
+    allowEmulation: values['allow-emulation'],
+    allowCrossArchEmulation: values['allow-cross-arch-emulation'],
+    imageVolume: values['image-volume'],
+    runAsNonroot: values['run-as-nonroot'],
+    firmwareAutoSelection: values['firmware-auto-selection'],
+    vmStatsCollector: values['vm-stats-collector'],
+    simulateCrash: values['simulate-crash'],
+    ovmfPath: values['ovmf-path'],
+    hypervisor: values.hypervisor as LauncherOptions['hypervisor'],
+    libvirtLogFilters: values['libvirt-log-filters'] || undefined,
+    agentIntervals: agentIntervals(values),
+  };
+}
+
+/** The options, or one sentence saying what is wrong with the command line. */
+export function parseLauncherOptions(argv: readonly string[]): Result<LauncherOptions, string> {
+  try {
+    const { values } = parseArgs({ args: normalise(argv), options: FLAGS, strict: true, allowPositionals: false });
+    const problem = problemOf(values as Values);
+    return problem === undefined ? ok(Object.freeze(toOptions(values as Values))) : fail(problem);
+  } catch (err) {
+    // parseArgs throws for an unknown flag or a missing value; its sentence names the flag.
+    return fail((err as Error).message);
+  }
+}

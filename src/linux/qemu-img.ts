@@ -1,0 +1,58 @@
+// Disk images: creating them by qemu-img, and telling their format from their first bytes (starting a process for that would cost more
+// than reading them). Images come from users: one that refers to further files is refused, as QEMU would open those.
+import { open } from 'node:fs/promises';
+import type { Ctx } from '../base/context.js';
+import { KvError } from '../base/errors.js';
+import type { Run } from './exec.js';
+
+export type ImageFormat = 'qcow2' | 'raw';
+
+export interface Overlay {
+  readonly backing: string;
+  readonly backingFormat: ImageFormat;
+}
+
+const QCOW2_MAGIC = 0x514649fb;
+const HEADER_BYTES = 104;
+// Offsets in a qcow2 header and the feature bit "external data file".
+const BACKING_FILE_OFFSET = 8;
+const INCOMPATIBLE_FEATURES = 72;
+const EXTERNAL_DATA_FILE = 4n;
+
+async function readHeader(path: string): Promise<Buffer> {
+  const file = await open(path, 'r').catch((err: NodeJS.ErrnoException) => {
+    const code = err.code === 'ENOENT' ? 'NotReady' : 'Invalid';
+    throw new KvError(code, `cannot open the disk image ${path}: ${err.code ?? err.message}`, { cause: err });
+  });
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function refuseReferences(header: Buffer, path: string): void {
+  if (header.length >= 16 && header.readBigUInt64BE(BACKING_FILE_OFFSET) !== 0n) {
+    throw new KvError('Terminal', `the disk image ${path} has a backing file; flatten it with "qemu-img convert"`);
+  }
+  const isVersion3 = header.length >= INCOMPATIBLE_FEATURES + 8 && header.readUInt32BE(4) >= 3;
+  if (isVersion3 && (header.readBigUInt64BE(INCOMPATIBLE_FEATURES) & EXTERNAL_DATA_FILE) !== 0n) {
+    throw new KvError('Terminal', `the disk image ${path} keeps its data in another file; convert it with "qemu-img convert"`);
+  }
+}
+
+/** Format of an image a user brought; anything that is not qcow2 counts as raw. */
+export async function detectImageFormat(path: string): Promise<ImageFormat> {
+  const header = await readHeader(path);
+  if (header.length < 4 || header.readUInt32BE(0) !== QCOW2_MAGIC) return 'raw';
+  refuseReferences(header, path);
+  return 'qcow2';
+}
+
+/** A qcow2 of its own, or one over a backing image (then its size is the backing image's). */
+export async function createQcow2(ctx: Ctx, run: Run, path: string, content: Overlay | { readonly sizeBytes: bigint }): Promise<void> {
+  const args =
+    'backing' in content ? ['-F', content.backingFormat, '-b', content.backing, path] : [path, content.sizeBytes.toString()];
+  await run(ctx, 'qemu-img', ['create', '-q', '-f', 'qcow2', ...args]);
+}
