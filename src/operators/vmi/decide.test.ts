@@ -5,7 +5,7 @@ import { deepEqual } from '../../runtime/patch.js';
 import { decideVmi, type Step } from './decide.js';
 import { nextPhase } from './phase.js';
 import type { Seen } from './seen.js';
-import { handedOverPatch, isQuiet, nextVmi } from './status.js';
+import { handedOverPatch, isQuiet, nextVmi, transitionEvents } from './status.js';
 
 const seen = (parts: Partial<Seen> = {}, pods: readonly Pod[] = []): Seen => ({
   vmi: vmi({ status: { phase: 'Pending' } }),
@@ -151,5 +151,18 @@ describe('nextVmi', () => {
       '/status/launcherContainerImageVersion',
       '/status/phaseTransitionTimestamps',
     ]);
+  });
+});
+
+describe('transitionEvents', () => {
+  const withSync = (reason?: string) =>
+    vmi({ conditions: reason ? [{ type: 'Synchronized', status: 'False', reason, message: 'why' }] : [] });
+  it.each([
+    ['a new reason is told once', withSync(), withSync('ErrImagePull'), ['Warning ErrImagePull']],
+    ['the same reason is not told again', withSync('ErrImagePull'), withSync('ErrImagePull'), []],
+    ['waiting for a claim is no failure', withSync(), withSync('FailedPvcNotFound'), ['Normal FailedPvcNotFound']],
+    ['nothing is told when a reason goes', withSync('ErrImagePull'), withSync(), []],
+  ])('%s', (_title, old, next, expected) => {
+    expect(transitionEvents(old, next).map((e) => `${e.type} ${e.reason}`)).toEqual(expected);
   });
 });

@@ -5,11 +5,7 @@ import { type Failure, isFinal, phaseOf, type Seen } from './seen.js';
 import { text } from './text.js';
 import { missingClaims } from './volumes.js';
 
-export type Step =
-  | { readonly do: 'ensureFinalizer' }
-  | { readonly do: 'createPod' }
-  | { readonly do: 'deletePod'; readonly pod: Pod }
-  | { readonly do: 'event'; readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string };
+export type Step = { readonly do: 'ensureFinalizer' } | { readonly do: 'createPod' } | { readonly do: 'deletePod'; readonly pod: Pod };
 
 export interface Plan {
   readonly steps: readonly Step[];
@@ -28,10 +24,7 @@ function missingClaim(seen: Seen): Plan | undefined {
   const missing = missingClaims(seen.vmi, seen.pvcs);
   if (missing.length === 0) return undefined;
   const message = missing.map((name) => text.pvcMissing(`${seen.vmi.metadata.namespace}/${name}`)).join('; ');
-  return {
-    steps: [{ do: 'event', type: 'Normal', reason: 'FailedPvcNotFound', message }],
-    failure: { reason: 'FailedPvcNotFound', message },
-  };
+  return { steps: [], failure: { reason: 'FailedPvcNotFound', message } };
 }
 
 export function decideVmi(seen: Seen): Plan {

@@ -19,7 +19,7 @@ import type { EventRecorder, Expectations, KubeClient, Reconcile, Store } from '
 import { decideVmi, type Plan, type Step } from './decide.js';
 import { currentPod, isLauncherOf, isPodReady } from './pod-state.js';
 import { isFinal, isHandedOver, type Seen } from './seen.js';
-import { handedOverPatch, isQuiet, nextVmi, unpausedGate } from './status.js';
+import { handedOverPatch, isQuiet, nextVmi, transitionEvents, unpausedGate } from './status.js';
 import { text } from './text.js';
 import { claimOf } from './volumes.js';
 
@@ -114,9 +114,6 @@ async function perform(d: VmiDeps, key: ObjectKey, seen: Seen, step: Step): Prom
     case 'deletePod':
       await deletePod(d, key, seen.vmi, step.pod);
       return seen;
-    case 'event':
-      d.events.event(seen.vmi, step.type, step.reason, step.message);
-      return seen;
   }
 }
 
@@ -142,7 +139,7 @@ async function syncReadinessGate(d: VmiDeps, { vmi, pod }: Seen, now: number): P
 }
 
 async function write(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], now: number): Promise<void> {
-  const { vmi, decision } = nextVmi(seen, failure, now);
+  const { vmi } = nextVmi(seen, failure, now);
   if (isQuiet(seen.vmi, vmi, deepEqual)) return;
   if (isHandedOver(seen.vmi) || isFinal(seen.vmi)) {
     const ops = handedOverPatch(seen.vmi, vmi);
@@ -152,9 +149,7 @@ async function write(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['fail
   } else {
     await d.client.update(VIRTUAL_MACHINE_INSTANCES, vmi);
   }
-  if (decision.loss && decision.phase === 'Failed' && seen.vmi.status?.phase !== 'Failed') {
-    d.events.event(seen.vmi, 'Warning', decision.loss.reason, decision.loss.message);
-  }
+  for (const event of transitionEvents(seen.vmi, vmi)) d.events.event(seen.vmi, event.type, event.reason, event.message);
 }
 
 async function releaseFinalizers(d: VmiDeps, vmi: VirtualMachineInstance, remove: readonly string[]): Promise<void> {

@@ -5,6 +5,7 @@ import {
   type Condition,
   type ConditionValue,
   FINALIZER,
+  findCondition,
   isConditionTrue,
   isDeleting,
   LABEL,
@@ -150,6 +151,29 @@ export function handedOverPatch(old: VirtualMachineInstance, next: VirtualMachin
   const labels = mapOps('/metadata/labels', old.metadata.labels, { [LABEL.outdatedLauncherImage]: outdated });
   const all = [...ops, ...labels];
   return all.length === 0 ? [] : [...testUid(old), ...all];
+}
+
+export interface Transition {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Reasons that upstream reports as Normal: the object waits, nothing failed. */
+const WAITING = new Set(['FailedPvcNotFound']);
+const EXPLAINED = ['PodScheduled', 'Synchronized'] as const;
+
+/** One event for each new reason why the guest does not run. */
+export function transitionEvents(old: VirtualMachineInstance, next: VirtualMachineInstance): Transition[] {
+  const problem = (vmi: VirtualMachineInstance, type: string) => {
+    const condition = findCondition(vmi.status?.conditions as Condition[] | undefined, type);
+    return condition?.status === 'False' ? condition : undefined;
+  };
+  return EXPLAINED.flatMap((type): Transition[] => {
+    const now = problem(next, type);
+    if (!now?.reason || now.reason === problem(old, type)?.reason) return [];
+    return [{ type: WAITING.has(now.reason) ? 'Normal' : 'Warning', reason: now.reason, message: now.message ?? '' }];
+  });
 }
 
 /** The readiness gate of the launcher pod: a paused guest serves nobody. undefined while there is nothing to say. */
