@@ -141,10 +141,11 @@ export class QueuedEventRecorder implements EventRecorder {
       await client.create(EVENTS, this.#render(wanted, seen, namespace));
     } catch (err) {
       if (!hasCode(err, 'AlreadyExists')) throw err;
-      // From before our restart, or older than the window: the same event again.
-      const old = await client.get(EVENTS, key);
+      // From before our restart, or older than the window: the same event again. A patch answers with the object, so no right to
+      // read events is needed.
+      const old = await client.mergePatch(EVENTS, key, { lastTimestamp });
       seen.count += old.count ?? 1;
-      await client.mergePatch(EVENTS, key, { count: seen.count, lastTimestamp });
+      await client.mergePatch(EVENTS, key, { count: seen.count });
     }
   }
 
