@@ -1,0 +1,32 @@
+// What each command runs and what it needs before. The package sets are what the code calls, by its Debian package.
+const CLUSTER = [
+  'runc',
+  'containernetworking-plugins',
+  'nftables',
+  'iproute2',
+  'util-linux',
+  'mount',
+  'kmod',
+  'hostname',
+  'catatonit',
+  'busybox-static',
+];
+const IMAGES = ['mmdebstrap', 'buildah', 'xorriso', 'qemu-utils', 'uidmap'];
+const HOST_TESTS = ['libvirt0', 'qemu-utils', 'xorriso', 'nftables', 'iproute2'];
+
+const NOTHING = { debian: [], go: false };
+const EVERYTHING = { debian: [...new Set([...CLUSTER, ...IMAGES, ...HOST_TESTS])], go: true };
+
+/** With a cluster of the user's own, only the images are built. */
+function demoNeeds(args) {
+  return args.some((arg) => arg.startsWith('--kubeconfig')) ? NOTHING : EVERYTHING;
+}
+
+export const COMMANDS = {
+  start: { entry: 'tools/start.ts', needs: demoNeeds },
+  test: { entry: 'tools/test.ts', needs: () => EVERYTHING },
+  quick: { entry: 'tools/quick.ts', needs: () => NOTHING },
+  cluster: { entry: 'test/cluster/main.ts', needs: (args) => (args[0] === 'up' ? { debian: CLUSTER, go: true } : NOTHING) },
+  images: { entry: 'images/main.ts', needs: () => ({ debian: IMAGES, go: false }) },
+  bench: { entry: 'test/bench/main.ts', needs: () => EVERYTHING },
+};
