@@ -1,0 +1,4 @@
+// Storage as pure decisions: where things lie, what must be made of which volume, and the files of the cloud-init ISO.
+export * from './cloud-init.js';
+export * from './paths.js';
+export * from './prepared-disks.js';
