@@ -1,0 +1,68 @@
+// The status that a VMI on this node shall have, from one snapshot of everything the agent knows. Pure, called in the epilogue of every
+// reconcile; equal to the old status when nothing changed. Fields of other writers are copied.
+import type { Condition } from '../../api/conditions.js';
+import type { DomainReport } from '../../api/domain-report.js';
+import type { VirtualMachineInstance, VirtualMachineInstanceGuestOSInfo, VirtualMachineInstanceStatus, VmiPhase } from '../../api/index.js';
+import { metaTime } from '../../base/clock.js';
+import type { PodInterfaceCache } from '../../core/network/caches.js';
+import { type Failure, nextConditions } from './conditions.js';
+import { nextInterfaces } from './interfaces.js';
+import { type MigrationFacts, migrationMethod } from './migratable.js';
+import type { PhaseDecision } from './phase.js';
+import { nextMemory, nextVolumeStatus } from './volumes.js';
+
+export interface StatusFacts extends MigrationFacts {
+  readonly domain: DomainReport | undefined;
+  readonly decision: PhaseDecision;
+  /** Why the last step failed, in the user's words. */
+  readonly failure: Failure | undefined;
+  readonly network: ReadonlyMap<string, PodInterfaceCache>;
+  /** SELinux label of the launcher, 'none' without SELinux. */
+  readonly selinuxContext: string | undefined;
+  readonly now: number;
+}
+
+type Status = VirtualMachineInstanceStatus;
+
+export function nextStatus(facts: StatusFacts): Status {
+  const { vmi, domain, decision, now } = facts;
+  const failure = decision.failure ?? facts.failure;
+  return {
+    ...vmi.status,
+    ...phaseFields(vmi, decision, now),
+    ...(domain === undefined ? {} : domainFields(facts, domain)),
+    conditions: nextConditions({ ...facts, failure }) as (Condition & { status: string })[],
+  };
+}
+
+function phaseFields(vmi: VirtualMachineInstance, { phase, failure }: PhaseDecision, now: number): Partial<Status> {
+  if (phase === vmi.status?.phase) return {};
+  const transition = { phase: phase as VmiPhase, phaseTransitionTimestamp: metaTime(now) };
+  return {
+    phase,
+    phaseTransitionTimestamps: [...(vmi.status?.phaseTransitionTimestamps ?? []), transition],
+    ...(failure ? { reason: failure.reason } : {}),
+  };
+}
+
+function domainFields({ vmi, network, selinuxContext }: StatusFacts, domain: DomainReport): Partial<Status> {
+  const memory = nextMemory(vmi, domain);
+  const osInfo = guestOsInfo(domain.status.osInfo);
+  return {
+    interfaces: nextInterfaces(vmi, domain, network),
+    volumeStatus: nextVolumeStatus(vmi, domain),
+    migrationMethod: migrationMethod(vmi),
+    ...(domain.spec.machineType ? { machine: { type: domain.spec.machineType } } : {}),
+    ...(memory ? { memory } : {}),
+    ...(osInfo ? { guestOSInfo: osInfo } : {}),
+    ...(domain.status.fsFreezeStatus === undefined ? {} : { fsFreezeStatus: domain.status.fsFreezeStatus }),
+    ...(selinuxContext === undefined ? {} : { selinuxContext }),
+  };
+}
+
+const OS_FIELDS = ['id', 'kernelRelease', 'kernelVersion', 'machine', 'name', 'prettyName', 'version', 'versionId'] as const;
+
+function guestOsInfo(reported: Record<string, string> | undefined): VirtualMachineInstanceGuestOSInfo | undefined {
+  if (reported === undefined) return undefined;
+  return Object.fromEntries(OS_FIELDS.flatMap((field) => (reported[field] ? [[field, reported[field]]] : [])));
+}

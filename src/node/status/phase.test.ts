@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { NODE, nodeDomain, nodeVmi } from '../../../test/builders/node-vm.js';
+import type { VirtualMachineInstance } from '../../api/index.js';
+import { decidePhase, isAlive, type PhaseFacts } from './phase.js';
+
+const phase = (over: Partial<PhaseFacts>) => {
+  const { phase: next, failure } = decidePhase({ vmi: nodeVmi(), domain: undefined, launcher: 'ready', node: NODE, ...over });
+  return failure ? `${next}: ${failure.reason}` : next;
+};
+const running = (spec: Partial<VirtualMachineInstance['spec']> = {}) => nodeVmi({ status: { phase: 'Running' }, spec });
+const ended = (reason: string, vmi = running()): Partial<PhaseFacts> => ({ vmi, domain: nodeDomain('Shutoff', { reason }) });
+const noAcpi = { domain: { devices: {}, features: { acpi: { enabled: false } } } };
+
+describe('decidePhase', () => {
+  it.each<[string, Partial<PhaseFacts>, string]>([
+    ['no domain yet', {}, 'Scheduled'],
+    ['running', { domain: nodeDomain('Running') }, 'Running'],
+    ['blocked', { domain: nodeDomain('Blocked') }, 'Running'],
+    ['suspended by its OS', { domain: nodeDomain('PMSuspended') }, 'Running'],
+    ['paused', { domain: nodeDomain('Paused', { reason: 'User' }) }, 'Running'],
+    [
+      'paused by failed post-copy',
+      { vmi: running(), domain: nodeDomain('Paused', { reason: 'PostcopyFailed' }) },
+      'Failed: PostCopyFailed',
+    ],
+    ['shutting down', { vmi: running(), domain: nodeDomain('ShuttingDown') }, 'Running'],
+    ['no state', { domain: nodeDomain('NoState') }, 'Scheduled'],
+    ['shut down', ended('Shutdown'), 'Succeeded'],
+    ['saved', ended('Saved'), 'Succeeded'],
+    ['shut off from a snapshot', ended('FromSnapshot'), 'Succeeded'],
+    ['crashed', ended('Crashed'), 'Failed: GuestCrashed'],
+    ['crashed state', { vmi: running(), domain: nodeDomain('Crashed', { reason: 'Panicked' }) }, 'Failed: GuestPanicked'],
+    ['migrated away', ended('Migrated'), 'Running'],
+    ['start failed', { domain: nodeDomain('Shutoff', { reason: 'Failed' }) }, 'Scheduled'],
+    ['killed after its grace period', ended('Destroyed'), 'Failed: GuestKilled'],
+    ['killed without grace period', ended('Destroyed', running({ terminationGracePeriodSeconds: 0 })), 'Succeeded'],
+    ['killed, could not hear of it', ended('Destroyed', running(noAcpi)), 'Succeeded'],
+    ['launcher never came', { launcher: 'unresponsive' }, 'Failed: LauncherNotStarted'],
+    ['launcher lost', { vmi: running(), launcher: 'unresponsive' }, 'Failed: LauncherUnresponsive'],
+    ['launcher not asked yet', { vmi: running(), launcher: 'starting' }, 'Running'],
+    ['domain vanished', { vmi: running() }, 'Failed: GuestVanished'],
+    ['final stays', { vmi: nodeVmi({ status: { phase: 'Succeeded' } }), domain: nodeDomain('Running') }, 'Succeeded'],
+    ['not the node’s yet', { vmi: nodeVmi({ status: { phase: 'Scheduling' } }), launcher: 'unresponsive' }, 'Scheduling'],
+  ])('%s', (_title, over, expected) => {
+    expect(phase(over)).toBe(expected);
+  });
+});
+
+describe('isAlive', () => {
+  it.each([
+    [undefined, false],
+    [nodeDomain('NoState'), false],
+    [nodeDomain('Shutoff'), false],
+    [nodeDomain('Crashed'), false],
+    [nodeDomain('ShuttingDown'), true],
+    [nodeDomain('Paused'), true],
+    [nodeDomain('Running'), true],
+  ])('%j → %s', (domain, expected) => {
+    expect(isAlive(domain)).toBe(expected);
+  });
+});

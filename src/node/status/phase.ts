@@ -1,0 +1,96 @@
+// The phase of a VMI from the state of its domain. Pure; the phase of the VMI moves only here once the VMI was handed to the node.
+import type { DomainReport } from '../../api/domain-report.js';
+import type { VirtualMachineInstance, VmiPhase } from '../../api/index.js';
+import { text } from '../text.js';
+
+/** What is known about the launcher of a VMI. */
+export type LauncherState =
+  /** No answer yet; there is still time. */
+  | 'starting'
+  /** Its process is known, its libvirt is not up yet. */
+  | 'initialising'
+  /** It answers, and its domain is known. */
+  | 'ready'
+  /** It never came, or no longer answers. */
+  | 'unresponsive';
+
+export interface PhaseFacts {
+  readonly vmi: VirtualMachineInstance;
+  readonly domain: DomainReport | undefined;
+  readonly launcher: LauncherState;
+  readonly node: string;
+}
+
+export interface PhaseDecision {
+  readonly phase: VmiPhase;
+  /** CamelCase, with a sentence: only when the phase says that something went wrong. */
+  readonly failure?: { readonly reason: string; readonly message: string };
+}
+
+export const isFinalPhase = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
+
+const failed = (reason: string, message: string): PhaseDecision => ({ phase: 'Failed', failure: { reason, message } });
+
+export function decidePhase(facts: PhaseFacts): PhaseDecision {
+  const current = (facts.vmi.status?.phase ?? '') as VmiPhase;
+  if (isFinalPhase(current)) return { phase: current };
+  const { domain } = facts;
+  if (domain === undefined) return withoutDomain(facts, current);
+  switch (domain.status.status) {
+    case 'Running':
+    case 'Blocked':
+    case 'PMSuspended':
+      return { phase: 'Running' };
+    case 'Paused':
+      return domain.status.reason === 'PostcopyFailed' ? failed('PostCopyFailed', text.postCopyFailed) : { phase: 'Running' };
+    case 'Shutoff':
+    case 'Crashed':
+      return afterEnd(facts.vmi, domain, current);
+    case 'ShuttingDown':
+    case 'NoState':
+    case 'Unknown':
+      return { phase: current };
+  }
+}
+
+function withoutDomain({ vmi, launcher, node }: PhaseFacts, current: VmiPhase): PhaseDecision {
+  const isHandedOver = current === 'Scheduled' || current === 'Running';
+  if (launcher === 'unresponsive' && isHandedOver) {
+    return current === 'Running' || vmi.metadata.deletionTimestamp !== undefined
+      ? failed('LauncherUnresponsive', text.launcherUnresponsive(node))
+      : failed('LauncherNotStarted', text.launcherNeverStarted(node));
+  }
+  // libvirt was asked and knows no such domain: a guest that ran is lost, and starting another in its place would hide that.
+  if (launcher === 'ready' && current === 'Running') return failed('GuestVanished', text.domainVanished);
+  return { phase: current };
+}
+
+function afterEnd(vmi: VirtualMachineInstance, domain: DomainReport, current: VmiPhase): PhaseDecision {
+  switch (domain.status.reason) {
+    case 'Crashed':
+    case 'Daemon':
+      return failed('GuestCrashed', text.guestCrashed);
+    case 'Panicked':
+      return failed('GuestPanicked', text.guestPanicked);
+    case 'Destroyed':
+      return expectsGracefulEnd(vmi, domain) ? failed('GuestKilled', text.guestKilled) : { phase: 'Succeeded' };
+    case 'Shutdown':
+    case 'Saved':
+    case 'FromSnapshot':
+      return { phase: 'Succeeded' };
+    default:
+      return { phase: current };
+  }
+}
+
+/** A guest with ACPI and a grace period should have ended by itself. */
+function expectsGracefulEnd(vmi: VirtualMachineInstance, domain: DomainReport): boolean {
+  const grace = vmi.spec.terminationGracePeriodSeconds ?? domain.spec.gracePeriodSeconds ?? 0;
+  return grace > 0 && vmi.spec.domain.features?.acpi?.enabled !== false;
+}
+
+/** True while there is a guest that can be asked to shut down. */
+export function isAlive(domain: DomainReport | undefined): boolean {
+  const state = domain?.status.status;
+  return state !== undefined && state !== 'Shutoff' && state !== 'Crashed' && state !== 'NoState';
+}

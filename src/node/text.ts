@@ -1,0 +1,49 @@
+// Every sentence of the node agent that users see on a VMI: events, conditions, errors that end there. Those that scripts match are
+// worded as KubeVirt words them.
+
+export const text = {
+  started: 'VirtualMachineInstance started.',
+  stopped: 'The VirtualMachineInstance was shut down.',
+  crashed: 'The VirtualMachineInstance crashed.',
+  shuttingDown: 'Signaled Graceful Shutdown',
+  stopping: 'VirtualMachineInstance stopping',
+  deletion: 'Signaled Deletion',
+  syncFailedReason: 'Synchronizing with the Domain failed.',
+
+  pausedByUser: 'VMI was paused by user',
+  pausedByIoError: 'VMI was paused, low-level IO error detected',
+  pausedByMigration: 'VMI was paused by the migration monitor',
+
+  postCopyFailed: 'VMI is irrecoverable due to failed post-copy migration',
+  guestCrashed: 'the guest crashed: its virtual CPUs stopped with an error; look at the log of the launcher pod',
+  guestPanicked: 'the operating system of the guest panicked',
+  guestKilled: 'the guest did not shut down within its grace period of its own accord and was killed',
+  domainVanished: 'the guest is gone although nobody stopped it: libvirt no longer knows it; look at the log of the launcher pod',
+  launcherUnresponsive: (node: string): string =>
+    `virt-launcher on node ${node} no longer answers and its guest is given up; look at the log of the launcher pod`,
+  launcherNeverStarted: (node: string): string =>
+    `virt-launcher on node ${node} did not open its command socket in time; look at the log of the launcher pod`,
+  noKvm: (node: string): string =>
+    `node ${node} has no /dev/kvm and emulation is not allowed: enable hardware virtualization on the node, or set ` +
+    'spec.configuration.developerConfiguration.useEmulation in the KubeVirt CR',
+  diskNotReady: (volume: string): string =>
+    `containerdisk ${volume} still not ready after one minute: check that the container volume${volume} of the launcher pod runs`,
+  manySockets: (podUids: readonly string[]): string =>
+    `Found multiple sockets for this VMI on the node: pods ${podUids.join(' and ')}; delete the pod that is not its launcher`,
+
+  notMigratable: {
+    bridge:
+      'cannot migrate VMI which does not use masquerade, bridge with kubevirt.io/allow-pod-bridge-network-live-migration annotation or a migratable plugin to connect to the pod network',
+    hostModel: (node: string): string => `the node "${node}" does not allow migration with host-model`,
+    hostDevice: 'VMI specifies non-migratable generic PCI host device',
+    gpu: 'VMI specifies non-migratable GPU device',
+    sev: 'VMI uses SEV',
+    tdx: 'VMI uses TDX',
+    secureExecution: 'VMI uses Secure Execution',
+    passthrough: 'VMI uses hyperv passthrough',
+    claim: (claim: string): string =>
+      `cannot migrate VMI: PVC ${claim} is not shared, live migration requires that all PVCs must be shared (using ReadWriteMany access mode)`,
+    hostDisk: 'cannot migrate VMI with non-shared HostDisk',
+    reservation: 'VMI uses SCSI persistent reservation',
+  },
+} as const;
