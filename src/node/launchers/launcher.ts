@@ -1,0 +1,79 @@
+// What the agent holds of one launcher while it manages it: who it is, how to reach it, what it last said. Plain state; launchers.ts
+// fills it, the watchdog and notifications change it between two reconciles.
+import type { FSWatcher } from 'node:fs';
+import type { DomainReport } from '../../api/domain-report.js';
+import type { ObjectKey, VirtualMachineInstance } from '../../api/index.js';
+import { KvError } from '../../base/errors.js';
+import type { ProcessRef } from '../../linux/proc.js';
+import type { CmdClient } from '../../rpc/index.js';
+import type { LauncherState } from '../status/phase.js';
+import type { GhostRecord } from './ghost-records.js';
+import type { PodDirs } from './pod-dirs.js';
+
+/** The launcher's process in the node's PID namespace: the door to the pod's namespaces and files. */
+export interface Isolation {
+  readonly process: ProcessRef;
+  /** uid of the launcher; its gid is the same. */
+  readonly uid: number;
+}
+
+export interface Launcher {
+  readonly ghost: GhostRecord;
+  readonly key: ObjectKey;
+  state: LauncherState;
+  /** When this process first looked for it. */
+  readonly since: number;
+  dirs?: PodDirs;
+  watcher?: FSWatcher;
+  isolation?: Isolation;
+  client?: CmdClient;
+  domain?: DomainReport;
+  /** Counts notifications, so that the answer to an older question does not overwrite a newer message. */
+  messages: number;
+  lastAnswerAt: number;
+  /** The spec that the launcher was last told. */
+  syncedSpec?: string;
+  isPrepared: boolean;
+  hasAnnouncedShutdown: boolean;
+}
+
+export function newLauncher(ghost: GhostRecord, now: number): Launcher {
+  return {
+    ghost,
+    key: `${ghost.namespace}/${ghost.name}`,
+    state: ghost.unresponsive === true ? 'unresponsive' : 'starting',
+    since: now,
+    messages: 0,
+    lastAnswerAt: now,
+    isPrepared: false,
+    hasAnnouncedShutdown: false,
+  };
+}
+
+export const rootOf = (isolation: Isolation): string => `/proc/${isolation.process.pid}/root`;
+
+/** For calls that only make sense once the launcher answers. */
+export function clientOf(launcher: Launcher): CmdClient {
+  if (launcher.client === undefined) {
+    throw new KvError('LauncherUnreachable', `the launcher of ${launcher.key} is not reachable (${launcher.state}); try again`);
+  }
+  return launcher.client;
+}
+
+export function isolationOf(launcher: Launcher): Isolation {
+  if (launcher.isolation === undefined) {
+    throw new KvError('LauncherUnreachable', `the process of the launcher of ${launcher.key} is not known yet; try again`);
+  }
+  return launcher.isolation;
+}
+
+/** Enough of a VMI for a command about one whose object is gone. */
+export function vmiOfGhost({ ghost }: Launcher): VirtualMachineInstance {
+  const { namespace, name, uid } = ghost;
+  return {
+    apiVersion: 'kubevirt.io/v1',
+    kind: 'VirtualMachineInstance',
+    metadata: { namespace, name, uid },
+    spec: { domain: { devices: {} } },
+  };
+}

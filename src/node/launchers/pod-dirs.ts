@@ -1,0 +1,59 @@
+// Where a launcher pod's volumes lie below the kubelet's pods directory, and its command socket in there. Only looks; directories are
+// opened beneath the pods directory, names inside them belong to the launcher and are never followed if they are links.
+import { lstat } from 'node:fs/promises';
+import { hasCode } from '../../base/errors.js';
+import { openBeneath, type SafePath } from '../../linux/safe-path.js';
+
+const emptyDir = (podUid: string, volume: string): string => `${podUid}/volumes/kubernetes.io~empty-dir/${volume}`;
+
+export interface PodDirs {
+  /** Holds the command socket. */
+  readonly sockets: SafePath;
+  /** Holds the notify socket. */
+  readonly public: SafePath;
+}
+
+/** undefined while, or once, the kubelet has no such pod. */
+export async function openPodDirs(podsDir: string, podUid: string): Promise<PodDirs | undefined> {
+  const sockets = await openIfThere(podsDir, emptyDir(podUid, 'sockets'));
+  if (sockets === undefined) return undefined;
+  const shared = await openIfThere(podsDir, emptyDir(podUid, 'public'));
+  if (shared !== undefined) return { sockets, public: shared };
+  await sockets.close();
+  return undefined;
+}
+
+export async function closePodDirs(dirs: PodDirs): Promise<void> {
+  await Promise.all([dirs.sockets.close(), dirs.public.close()]);
+}
+
+async function openIfThere(root: string, inside: string): Promise<SafePath | undefined> {
+  try {
+    return await openBeneath(root, inside);
+  } catch (err) {
+    if (hasCode(err, 'NotFound')) return undefined;
+    throw err;
+  }
+}
+
+export type SocketName = 'launcher-sock' | 'launcher-init-sock';
+
+/** The name under which the launcher listens now: the second until its libvirt is up. */
+export async function commandSocket(dirs: PodDirs): Promise<{ readonly name: SocketName; readonly path: string } | undefined> {
+  for (const name of ['launcher-sock', 'launcher-init-sock'] as const) {
+    const path = `${dirs.sockets.path}/${name}`;
+    if (await isSocket(path)) return { name, path };
+  }
+  return undefined;
+}
+
+async function isSocket(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isSocket();
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw err;
+  }
+}
+
+export const notifySocket = (dirs: PodDirs): string => `${dirs.public.path}/domain-notify-pipe.sock`;
