@@ -4,11 +4,12 @@ export type GateState = 'Alpha' | 'Beta' | 'GA' | 'Deprecated' | 'Discontinued';
 
 const words = (text: string): readonly string[] => text.split(/\s+/).filter(Boolean);
 
-const BETA = words(`ImageVolume Snapshot WorkloadEncryptionSEV KubevirtSeccompProfile NodeRestriction GPUsWithDRA HostDevicesWithDRA
+export const BETA_GATES =
+  words(`ImageVolume Snapshot WorkloadEncryptionSEV KubevirtSeccompProfile NodeRestriction GPUsWithDRA HostDevicesWithDRA
   DecentralizedLiveMigration DeclarativeHotplugVolumes PasstBinding PodSecondaryInterfaceNamingUpgrade ExternalNetResourceInjection
   RebootPolicy Template OptOutRoleAggregation`);
 
-const ALPHA = words(`CPUManager ExperimentalIgnitionSupport HypervStrictCheck Sidecar HostDevices HostDisk DownwardMetrics Root
+export const ALPHA_GATES = words(`CPUManager ExperimentalIgnitionSupport HypervStrictCheck Sidecar HostDevices HostDisk DownwardMetrics Root
   WorkloadEncryptionTDX VSOCK AlignCPUs EnableVirtioFsStorageVolumes PCINUMAAwareTopology NetworkDevicesWithDRA ObjectGraph UtilityVolumes
   ConfigurableHypervisor IncrementalBackup ContainerPathVolumes ReservedOverheadMemlock VGPULiveMigration VMStatsCollector OCIExport
   Plugins GraceIOVirtualization IOMMUFD FirmwareAutoSelection MigrationStallDetection MigrationDowntimeTuning
@@ -24,8 +25,8 @@ const DEPRECATED = words('DockerSELinuxMCSWorkaround MultiArchitecture DisableMD
 const DISCONTINUED = words('ExperimentalVirtiofsSupport Passt Macvtap PasstIPStackMigration');
 
 const states = new Map<string, GateState>([
-  ...BETA.map((g) => [g, 'Beta'] as const),
-  ...ALPHA.map((g) => [g, 'Alpha'] as const),
+  ...BETA_GATES.map((g) => [g, 'Beta'] as const),
+  ...ALPHA_GATES.map((g) => [g, 'Alpha'] as const),
   ...GA.map((g) => [g, 'GA'] as const),
   ...DEPRECATED.map((g) => [g, 'Deprecated'] as const),
   ...DISCONTINUED.map((g) => [g, 'Discontinued'] as const),

@@ -45,7 +45,7 @@ function statusOf(vmi: VirtualMachineInstance, config: ClusterConfig): NonNullab
     ...vmi.status,
     ...(guest === undefined ? {} : { memory: { guestAtBoot: guest, guestCurrent: guest, guestRequested: guest } }),
     currentCPUTopology: vmi.status?.currentCPUTopology ?? topology,
-    ...(config.isEnabled('Root') ? {} : { runtimeUser: NON_ROOT_USER }),
+    runtimeUser: config.isEnabled('Root') ? (vmi.status?.runtimeUser ?? 0) : NON_ROOT_USER,
   };
 }
 

@@ -1,0 +1,126 @@
+// Whether an object has the structure of its kind: known fields, right types, required parts, allowed words. Checked before anything else
+// looks at an object, since mutating webhooks see what the user sent before the API server's own schema check. Paths carry no indexes.
+import { isQuantity } from '../api/quantity.js';
+import { type Schema, schemaRenderer } from '../api/schema/schema.js';
+
+export type StructuralProblem = string;
+
+/** Words that Kubernetes' own types allow; CRDs leave them open, so that newer API servers may know more. `*` is any one name. */
+const ENUMS: readonly (readonly [RegExp, readonly string[]])[] = (
+  [
+    ['dnsPolicy', ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None']],
+    ['nodeSelectorTerms.(matchExpressions|matchFields).operator', ['DoesNotExist', 'Exists', 'Gt', 'In', 'Lt', 'NotIn']],
+    ['preference.(matchExpressions|matchFields).operator', ['DoesNotExist', 'Exists', 'Gt', 'In', 'Lt', 'NotIn']],
+    ['topologySpreadConstraints.(nodeAffinityPolicy|nodeTaintsPolicy)', ['Honor', 'Ignore']],
+    ['topologySpreadConstraints.whenUnsatisfiable', ['DoNotSchedule', 'ScheduleAnyway']],
+    ['tolerations.effect', ['NoExecute', 'NoSchedule', 'PreferNoSchedule']],
+    ['tolerations.operator', ['Equal', 'Exists']],
+    ['Probe.httpGet.scheme', ['HTTP', 'HTTPS']],
+    ['imagePullPolicy', ['Always', 'IfNotPresent', 'Never']],
+    ['(pvc|storage).accessModes', ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']],
+    ['(pvc|storage).volumeMode', ['Block', 'Filesystem', 'FromStorageProfile']],
+  ] as const
+).map(([path, words]) => [new RegExp(`(^|\\.|[a-z])${path.replaceAll('.', '\\.')}$`), words]);
+
+type Node = Record<string, unknown>;
+
+const isNode = (v: unknown): v is Node => typeof v === 'object' && v !== null && !Array.isArray(v);
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}
+
+function typeFits(value: unknown, type: string): boolean {
+  const have = typeName(value);
+  return have === type || (type === 'number' && have === 'integer');
+}
+
+const wrongType = (path: string, wanted: string, value: unknown): StructuralProblem =>
+  `${path} in body must be of type ${wanted}: "${typeName(value)}"`;
+
+const wordsFor = (schema: Schema, path: string): readonly unknown[] | undefined =>
+  Array.isArray(schema.enum) ? (schema.enum as unknown[]) : ENUMS.find(([at]) => at.test(path))?.[1];
+
+function* scalarProblems(value: unknown, schema: Schema, path: string): Iterable<StructuralProblem> {
+  const words = wordsFor(schema, path);
+  if (words && value !== '' && !words.includes(value)) yield `${path} in body should be one of [${words.join(' ')}]`;
+  if (typeof value === 'number' && typeof schema.minimum === 'number' && value < schema.minimum) {
+    yield `${path} in body should be greater than or equal to ${schema.minimum}`;
+  }
+  if (typeof value === 'number' && schema.format === 'int32' && Math.abs(value) >= 2 ** 32) {
+    yield `${path} in body must be of type int32: "int64"`;
+  }
+}
+
+function* listProblems(list: readonly unknown[], schema: Schema, path: string): Iterable<StructuralProblem> {
+  if (typeof schema.maxItems === 'number' && list.length > schema.maxItems)
+    yield `${path} in body should have at most ${schema.maxItems} items`;
+  for (const item of list) {
+    if (schema.items) yield* problemsOf(item, schema.items, path);
+  }
+}
+
+/** Scalars that are left out count as empty: defaulting may still fill them, and the API server insists on them later. */
+function* absent(schema: Schema, path: string): Iterable<StructuralProblem> {
+  const isScalar = ['string', 'integer', 'number', 'boolean'].includes(String(schema.type));
+  const words = wordsFor(schema, path);
+  if (!isScalar) yield `${path} in body is required`;
+  else if (words) yield `${path} in body should be one of [${words.join(' ')}]`;
+}
+
+function* objectProblems(node: Node, schema: Schema, path: string): Iterable<StructuralProblem> {
+  const at = (key: string): string => (path === '' ? key : `${path}.${key}`);
+  for (const key of schema.required ?? []) {
+    if (node[key] === undefined) yield* absent(schema.properties?.[key] ?? {}, at(key));
+  }
+  for (const [key, value] of Object.entries(node)) {
+    const property = schema.properties?.[key] ?? schema.additionalProperties;
+    if (property) yield* problemsOf(value, property, at(key));
+    else if (schema.properties && schema['x-kubernetes-preserve-unknown-fields'] !== true)
+      yield `${at(key)} in body is a forbidden property`;
+  }
+}
+
+function* problemsOf(value: unknown, schema: Schema, path: string): Iterable<StructuralProblem> {
+  if (value === undefined || (value === null && schema.nullable === true)) return;
+  if (schema['x-kubernetes-int-or-string'] === true) {
+    const fits = schema.pattern === undefined ? typeof value === 'string' || typeof value === 'number' : isQuantity(value);
+    if (!fits) yield wrongType(path, 'string,number', value);
+    return;
+  }
+  const wanted = schema.type;
+  if (typeof wanted === 'string' && !typeFits(value, wanted)) {
+    yield wrongType(path, wanted === 'integer' && typeof value === 'number' ? 'int64' : wanted, value);
+    return;
+  }
+  if (Array.isArray(value)) yield* listProblems(value, schema, path);
+  else if (isNode(value)) yield* objectProblems(value, schema, path);
+  else yield* scalarProblems(value, schema, path);
+}
+
+export type StructuralCheck = (kind: string, object: unknown) => StructuralProblem[];
+
+/**
+ * A check for every kind that has a decorated class. Only `spec` is looked at: metadata is the API server's own, and status is written
+ * by controllers of any version.
+ */
+export function createStructuralCheck(): StructuralCheck {
+  let render: ((className: string) => Schema) | undefined;
+  const schemas = new Map<string, Schema>();
+  const schemaOf = (kind: string): Schema => {
+    render ??= schemaRenderer();
+    const schema = schemas.get(kind) ?? render(kind);
+    schemas.set(kind, schema);
+    return schema;
+  };
+  return (kind, object) => {
+    const spec = schemaOf(kind).properties?.spec;
+    if (!isNode(object)) return [wrongType('', 'object', object)];
+    if (!spec) return [];
+    if (object.spec === undefined) return ['spec in body is required'];
+    return [...problemsOf(object.spec, spec, 'spec')];
+  };
+}

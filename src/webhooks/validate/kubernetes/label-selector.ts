@@ -1,0 +1,53 @@
+// Kubernetes' rules for label selectors, and whether one matches a set of labels. Pure.
+
+import { type FieldPath, field } from '../../../api/field-path.js';
+import type { LabelSelector } from '../../../api/index.js';
+import { type Cause, type Causes, invalid } from '../rule.js';
+import { labelKeyProblems, labelValueProblems } from './names.js';
+
+type Requirement = NonNullable<LabelSelector['matchExpressions']>[number];
+
+function* requirementCauses(requirement: Requirement, at: FieldPath): Causes {
+  const { key, operator, values = [] } = requirement;
+  if (operator === 'In' || operator === 'NotIn') {
+    if (values.length === 0) yield invalid(field(at, 'values'), "must be specified when `operator` is 'In' or 'NotIn'");
+  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
+    if (values.length > 0) yield invalid(field(at, 'values'), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+  } else {
+    yield invalid(field(at, 'operator'), `${operator} is not a valid selector operator`);
+  }
+  yield* labelNameCauses(key, field(at, 'key'));
+  for (const [i, value] of values.entries()) {
+    for (const problem of labelValueProblems(value)) yield invalid(field(at, 'values', i), problem);
+  }
+}
+
+export function* labelNameCauses(name: string, at: FieldPath): Iterable<Cause> {
+  for (const problem of labelKeyProblems(name)) yield invalid(at, problem);
+}
+
+export function* labelSelectorCauses(selector: LabelSelector | undefined, at: FieldPath): Causes {
+  if (!selector) return;
+  for (const [key, value] of Object.entries(selector.matchLabels ?? {})) {
+    yield* labelNameCauses(key, field(at, 'matchLabels'));
+    for (const problem of labelValueProblems(value)) yield invalid(field(at, 'matchLabels'), problem);
+  }
+  for (const [i, requirement] of (selector.matchExpressions ?? []).entries()) {
+    yield* requirementCauses(requirement, field(at, 'matchExpressions', i));
+  }
+}
+
+function requirementMatches({ key, operator, values = [] }: Requirement, labels: Readonly<Record<string, string>>): boolean {
+  const value = labels[key];
+  if (operator === 'Exists') return value !== undefined;
+  if (operator === 'DoesNotExist') return value === undefined;
+  if (operator === 'In') return value !== undefined && values.includes(value);
+  return value === undefined || !values.includes(value);
+}
+
+/** An empty selector matches everything, an absent one nothing. */
+export function selectorMatches(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>> = {}): boolean {
+  if (!selector) return false;
+  const byLabel = Object.entries(selector.matchLabels ?? {}).every(([k, v]) => labels[k] === v);
+  return byLabel && (selector.matchExpressions ?? []).every((r) => requirementMatches(r, labels));
+}

@@ -1,0 +1,61 @@
+// Admission of a VirtualMachineInstance on create and update. Pure.
+import { isDeepStrictEqual } from 'node:util';
+import type { VirtualMachineInstance } from '../../../api/index.js';
+import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { canonicalVmiSpec } from '../../../core/defaults/index.js';
+import { allow, type Verdict, verdictOf } from '../../verdict.js';
+import { type Cause, type Causes, invalid, notSupported } from '../rule.js';
+import { hotplugCauses } from './hotplug-update.js';
+import { reservedLabels } from './metadata.js';
+import { vmiCreateCauses } from './rules.js';
+
+export interface VmiUpdate {
+  readonly vmi: VirtualMachineInstance;
+  readonly old: VirtualMachineInstance;
+  readonly isOwnAccount: boolean;
+  readonly isNodeAgent: boolean;
+  /** The node that the requesting service account's token is bound to. */
+  readonly nodeName?: string;
+}
+
+export function admitVmiCreate(vmi: VirtualMachineInstance, config: ClusterConfig, isOwnAccount: boolean): Verdict {
+  return verdictOf(vmiCreateCauses(vmi, config, isOwnAccount));
+}
+
+function nodeFault({ vmi, old, nodeName }: VmiUpdate): Cause | undefined {
+  if (nodeName === undefined) return invalid('', 'Node restriction failed, virt-handler service account is missing node name');
+  const target = old.status?.migrationState?.targetNode ?? '';
+  if (nodeName !== (old.status?.nodeName ?? '') && (target === '' || nodeName !== target)) {
+    return invalid('', 'Node restriction, virt-handler is only allowed to modify VMIs it owns');
+  }
+  if (target === '' && vmi.status?.migrationState && (vmi.status.migrationState.targetNode ?? '') !== '') {
+    return invalid('', 'Node restriction, virt-handler is not allowed to set target node');
+  }
+  return undefined;
+}
+
+function* updateCauses(update: VmiUpdate, config: ClusterConfig): Causes {
+  const { vmi, old, isOwnAccount } = update;
+  const node = update.isNodeAgent && config.isEnabled('NodeRestriction') ? nodeFault(update) : undefined;
+  if (node) {
+    yield node;
+    return;
+  }
+  if (!isDeepStrictEqual(canonicalVmiSpec(vmi.spec), canonicalVmiSpec(old.spec))) {
+    if (!isOwnAccount) {
+      yield notSupported('', 'update of VMI object is restricted');
+      return;
+    }
+    const causes = [...hotplugCauses(vmi, old, config)];
+    yield* causes;
+    if (causes.length > 0) return;
+  }
+  if (!isOwnAccount && !isDeepStrictEqual(reservedLabels(old.metadata.labels), reservedLabels(vmi.metadata.labels))) {
+    yield notSupported('', 'modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited');
+  }
+}
+
+export function admitVmiUpdate(update: VmiUpdate, config: ClusterConfig): Verdict {
+  const verdict = verdictOf(updateCauses(update, config));
+  return verdict.allowed ? allow() : verdict;
+}

@@ -1,0 +1,129 @@
+// CPU topology, pinning, NUMA, realtime and CPU features of a VMI. Pure.
+
+import { field } from '../../../api/field-path.js';
+import type { VirtualMachineInstanceSpec } from '../../../api/index.js';
+import { invalid, notSupported, type Rule, required } from '../rule.js';
+import { bytes, cpuMilliOf, cpuOf, memoryOf, vcpusOf } from './amounts.js';
+
+type SpecRule = Rule<VirtualMachineInstanceSpec>;
+
+const FEATURE_POLICIES = ['', 'force', 'require', 'optional', 'disable', 'forbid'];
+const isPinned = (spec: VirtualMachineInstanceSpec): boolean => spec.domain.cpu?.dedicatedCpuPlacement === true;
+
+const hasMemory = (spec: VirtualMachineInstanceSpec): boolean =>
+  memoryOf(spec, 'limits') !== 0n ||
+  memoryOf(spec, 'requests') !== 0n ||
+  spec.domain.memory?.hugepages !== undefined ||
+  bytes(spec.domain.memory?.guest) !== 0n;
+
+export const pinnedMemory: SpecRule = function* (spec, at) {
+  if (!isPinned(spec)) return;
+  const resources = field(at, 'domain', 'resources');
+  if (!hasMemory(spec)) {
+    const [request, limit] = [field(resources, 'requests', 'memory'), field(resources, 'limits', 'memory')];
+    const memory = field(at, 'domain', 'memory');
+    yield invalid(limit, `${request}, ${limit}, ${field(memory, 'hugepages')} or ${field(memory, 'guest')} should be provided`);
+  }
+  const [request, limit] = [memoryOf(spec, 'requests'), memoryOf(spec, 'limits')];
+  if (request > 0n && limit > 0n && request !== limit) {
+    const path = field(resources, 'requests', 'memory');
+    yield invalid(path, `${path} must be equal to ${field(resources, 'limits', 'memory')}`);
+  }
+};
+
+export const pinnedCpuAmounts: SpecRule = function* (spec, at) {
+  if (!isPinned(spec)) return;
+  for (const kind of ['requests', 'limits'] as const) {
+    const whole = cpuOf(spec, kind);
+    if (whole > 0n && whole * 1000n !== cpuMilliOf(spec, kind)) {
+      yield invalid(field(at, 'domain', 'resources', kind, 'cpu'), `provided resources CPU ${kind} must be an interger`);
+    }
+  }
+};
+
+export const pinnedCpuSource: SpecRule = function* (spec, at) {
+  if (!isPinned(spec)) return;
+  const path = field(at, 'domain', 'cpu', 'dedicatedCpuPlacement');
+  const [request, limit, vcpus] = [cpuOf(spec, 'requests'), cpuOf(spec, 'limits'), vcpusOf(spec)];
+  const [requestPath, limitPath] = [field(at, 'domain', 'resources', 'requests', 'cpu'), field(at, 'domain', 'resources', 'limits', 'cpu')];
+  const cores = field(at, 'domain', 'cpu', 'cores');
+  if (request === 0n && limit === 0n && vcpus === 0n) {
+    yield invalid(path, `either ${requestPath} or ${limitPath} or ${cores} must be provided when DedicatedCPUPlacement is true `);
+  }
+  if (request > 0n && limit > 0n && request !== limit) {
+    yield invalid(path, `${requestPath} or ${limitPath} must be equal when DedicatedCPUPlacement is true `);
+  }
+  if ((request > 0n || limit > 0n) && vcpus > 0n && request !== vcpus && limit !== vcpus) {
+    yield invalid(
+      path,
+      `${requestPath} or ${limitPath} must not be provided at the same time with ${cores} when DedicatedCPUPlacement is true `,
+    );
+  }
+};
+
+export const pinnedThreads: SpecRule = function* (spec, at, config) {
+  const threads = spec.domain.cpu?.threads ?? 0;
+  if (!isPinned(spec)) return;
+  const path = field(at, 'domain', 'cpu', 'threads');
+  if (threads > 1 && (spec.architecture || config.defaultArchitecture) === 'arm64') {
+    const arch = field(at, 'architecture');
+    yield invalid(arch, `threads must not be greater than 1 at ${path} (got ${threads}) when ${arch} is arm64`);
+  }
+  if (threads > 2) {
+    yield invalid(
+      field(at, 'domain', 'cpu', 'dedicatedCpuPlacement'),
+      `Not more than two threads must be provided at ${path} (got ${threads}) when DedicatedCPUPlacement is true`,
+    );
+  }
+};
+
+export const numa: SpecRule = function* (spec, at) {
+  if (!spec.domain.cpu?.numa?.guestMappingPassthrough) return;
+  const path = field(at, 'domain', 'cpu', 'numa', 'guestMappingPassthrough');
+  if (!isPinned(spec)) {
+    const wanted = field(at, 'domain', 'cpu', 'dedicatedCpuPlacement');
+    yield invalid(path, `${wanted} must be set to true when NUMA topology strategy is set in ${path}`);
+  }
+  if (!spec.domain.memory?.hugepages) {
+    yield invalid(path, `${field(at, 'domain', 'memory', 'hugepages')} must be requested when NUMA topology strategy is set in ${path}`);
+  }
+};
+
+export const isolatedEmulatorThread: SpecRule = function* (spec, at) {
+  if (!spec.domain.cpu?.isolateEmulatorThread || isPinned(spec)) return;
+  yield invalid(
+    field(at, 'domain', 'cpu', 'isolateEmulatorThread'),
+    'IsolateEmulatorThread should be only set in combination with DedicatedCPUPlacement',
+  );
+};
+
+export const featurePolicies: SpecRule = function* (spec, at) {
+  for (const [i, { name, policy = '' }] of (spec.domain.cpu?.features ?? []).entries()) {
+    if (FEATURE_POLICIES.includes(policy)) continue;
+    yield notSupported(
+      field(at, 'domain', 'cpu', 'features', i, 'policy'),
+      `CPU feature ${name} uses policy ${policy} that is not supported.`,
+    );
+  }
+};
+
+export const socketCeiling: SpecRule = function* (spec, at) {
+  const { sockets = 0, maxSockets = 0 } = spec.domain.cpu ?? {};
+  if (maxSockets !== 0 && sockets > maxSockets) {
+    yield invalid(field(at, 'domain', 'cpu', 'sockets'), 'Number of sockets in CPU topology is greater than the maximum sockets allowed');
+  }
+};
+
+export const realtime: SpecRule = function* (spec, at) {
+  const { cpu } = spec.domain;
+  if (!cpu?.realtime) return;
+  const used = field(at, 'domain', 'cpu', 'realtime');
+  if (!cpu.dedicatedCpuPlacement) {
+    const path = field(at, 'domain', 'cpu', 'dedicatedCpuPlacement');
+    yield required(path, `${path} must be set to true when ${used} is used`);
+  }
+  if (!cpu.numa?.guestMappingPassthrough) {
+    const path = field(at, 'domain', 'cpu', 'numa', 'guestMappingPassthrough');
+    yield required(path, `${path} must be defined when ${used} is used`);
+  }
+};

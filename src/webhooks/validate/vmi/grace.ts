@@ -1,0 +1,86 @@
+// Passthrough of NVIDIA Grace GPUs: which requested devices are such GPUs by the cluster's permitted devices, and what they need. Pure.
+
+import { type FieldPath, field, keyed } from '../../../api/field-path.js';
+import type { VirtualMachineInstanceSpec } from '../../../api/index.js';
+import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { machineTypeFor } from '../../../core/config/cluster-lookups.js';
+import { type Causes, invalid, type Rule, required } from '../rule.js';
+
+const NVIDIA = '10DE';
+const GRACE_DEVICES = ['2342', '2348', '2941'];
+const PCI_ID = /^[0-9A-F]{4}$/;
+
+interface Request {
+  readonly path: FieldPath;
+  readonly resource: string;
+}
+
+const normal = (id: string): string => id.trim().toUpperCase().replace(/^0X/, '');
+
+function kindOf(selector: string | undefined): 'grace' | 'ambiguous' | undefined {
+  const parts = (selector ?? '').split(':').map(normal);
+  const [vendor = '', device = ''] = parts;
+  if (parts.length !== 2 || vendor !== NVIDIA) return undefined;
+  if (device === '*') return 'ambiguous';
+  return PCI_ID.test(device) && GRACE_DEVICES.includes(device) ? 'grace' : undefined;
+}
+
+function requestsOf(spec: VirtualMachineInstanceSpec, at: FieldPath, config: ClusterConfig): { grace: Request[]; ambiguous: Request[] } {
+  const selectors = new Map((config.spec.permittedHostDevices?.pciHostDevices ?? []).map((d) => [d.resourceName, d.pciVendorSelector]));
+  const found: { grace: Request[]; ambiguous: Request[] } = { grace: [], ambiguous: [] };
+  for (const list of ['gpus', 'hostDevices'] as const) {
+    for (const [i, { deviceName }] of (spec.domain.devices[list] ?? []).entries()) {
+      const kind = deviceName ? kindOf(selectors.get(deviceName)) : undefined;
+      if (kind && deviceName) found[kind].push({ path: field(at, 'domain', 'devices', list, i, 'deviceName'), resource: deviceName });
+    }
+  }
+  return found;
+}
+
+function* needs(spec: VirtualMachineInstanceSpec, at: FieldPath, config: ClusterConfig): Causes {
+  const arch = spec.architecture || config.defaultArchitecture;
+  const machine = spec.domain.machine?.type || machineTypeFor(config, arch);
+  if (arch !== 'arm64') yield invalid(field(at, 'architecture'), 'GraceIOVirtualization requires arm64 architecture');
+  if (!machine.startsWith('virt')) {
+    yield invalid(field(at, 'domain', 'machine', 'type'), 'GraceIOVirtualization requires "virt" machine type');
+  }
+  if (!spec.domain.cpu?.dedicatedCpuPlacement) {
+    yield required(field(at, 'domain', 'cpu', 'dedicatedCpuPlacement'), 'GraceIOVirtualization requires dedicated CPU placement');
+  }
+  for (const gate of ['PCINUMAAwareTopology', 'IOMMUFD']) {
+    if (config.isEnabled(gate)) continue;
+    yield invalid(field(at, 'domain', 'devices'), `${gate} feature gate must be enabled when GraceIOVirtualization is used`);
+  }
+}
+
+export const graceDevices: Rule<VirtualMachineInstanceSpec> = function* (spec, at, config) {
+  const { grace, ambiguous } = requestsOf(spec, at, config);
+  if (config.isEnabled('GraceIOVirtualization')) {
+    for (const { path, resource } of ambiguous) {
+      yield invalid(path, `GraceIOVirtualization requires an exact pciVendorSelector for NVIDIA PCI host device resource "${resource}"`);
+    }
+    if (grace.length > 0) yield* needs(spec, at, config);
+    return;
+  }
+  for (const { path, resource } of grace) {
+    yield invalid(path, `GraceIOVirtualization feature gate must be enabled for NVIDIA Grace GPU passthrough resource "${resource}"`);
+  }
+};
+
+const FORBIDDEN_ANNOTATIONS = [
+  ['kubevirt.io/placePCIDevicesOnRootComplex', 'GraceIOVirtualization is not compatible with placing PCI devices on the root complex'],
+  ['kubevirt.io/disablePCIHole64', 'GraceIOVirtualization requires the 64-bit PCI hole'],
+] as const;
+
+/** `at` is the path of the metadata. */
+export function* graceAnnotations(
+  spec: VirtualMachineInstanceSpec,
+  annotations: Readonly<Record<string, string>> | undefined,
+  at: FieldPath,
+  config: ClusterConfig,
+): Causes {
+  if (requestsOf(spec, 'spec', config).grace.length === 0) return;
+  for (const [name, message] of FORBIDDEN_ANNOTATIONS) {
+    if (annotations?.[name] === 'true') yield invalid(keyed(field(at, 'annotations'), name), message);
+  }
+}

@@ -1,0 +1,130 @@
+// Fields of single network interfaces: name, model, MAC and PCI address, forwarded ports and ranges, DHCP options. Pure.
+import { isIP } from 'node:net';
+import { type FieldPath, field } from '../../../api/field-path.js';
+import type { Interface, Network, Port, PortRange, VirtualMachineInstanceSpec } from '../../../api/index.js';
+import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { portNameProblems } from '../kubernetes/names.js';
+import { type Causes, duplicate, invalid, notSupported, type Rule, required } from '../rule.js';
+import { isPciAddress } from './disks.js';
+
+const NAME = /^[A-Za-z0-9\-_]+$/;
+const MODELS = ['e1000', 'e1000e', 'igb', 'ne2k_pci', 'pcnet', 'rtl8139', 'virtio'];
+const PROTOCOLS = ['TCP', 'UDP'];
+const PORT_END = 65536;
+const MOST_RANGES = 10;
+
+/** The lengths that the usual notations of hardware addresses allow: 6, 8 or 20 bytes; undefined for anything else. */
+function macBytes(text: string): number | undefined {
+  const byColon = /^[0-9a-f]{2}([:-])[0-9a-f]{2}(\1[0-9a-f]{2})+$/i.test(text) ? text.split(/[:-]/).length : 0;
+  const byDot = /^[0-9a-f]{4}(\.[0-9a-f]{4})+$/i.test(text) ? text.split('.').length * 2 : 0;
+  const length = byColon || byDot;
+  return [6, 8, 20].includes(length) ? length : undefined;
+}
+
+function* addresses(iface: Interface, at: FieldPath): Causes {
+  const name = field(at, 'name');
+  if (!NAME.test(iface.name)) {
+    yield invalid(name, 'Network interface name can only contain alphabetical characters, numbers, dashes (-) or underscores (_)');
+  }
+  if (iface.model && !MODELS.includes(iface.model)) {
+    yield notSupported(field(at, 'model'), `interface ${name} uses model ${iface.model} that is not supported.`);
+  }
+  if (iface.macAddress) {
+    const length = macBytes(iface.macAddress);
+    const fault = length === undefined ? 'malformed' : length > 6 ? 'too long' : undefined;
+    if (fault) yield invalid(field(at, 'macAddress'), `interface ${name} has ${fault} MAC address (${iface.macAddress}).`);
+  }
+  if (iface.pciAddress && !isPciAddress(iface.pciAddress)) {
+    yield invalid(field(at, 'pciAddress'), `interface ${name} has malformed PCI address (${iface.pciAddress}).`);
+  }
+}
+
+function* portCauses({ port, protocol }: Port, at: FieldPath): Causes {
+  if (port === 0 || port === undefined) yield required(field(at, 'port'), 'Port field is mandatory.');
+  else if (port < 0 || port >= PORT_END) yield invalid(field(at, 'port'), 'Port field must be in range 0 < x < 65536.');
+  if (protocol && !PROTOCOLS.includes(protocol)) yield invalid(field(at, 'protocol'), 'Unknown protocol, only TCP or UDP allowed');
+}
+
+function* ports(list: readonly Port[], at: FieldPath): Causes {
+  const seen = new Set<string>();
+  for (const [i, { name }] of list.entries()) {
+    if (!name) continue;
+    if (seen.has(name)) yield duplicate(field(at, i, 'name'), `Duplicate name of the port: ${name}`);
+    if (portNameProblems(name).length > 0) yield invalid(field(at, i, 'name'), `Invalid name of the port: ${name}`);
+    seen.add(name);
+  }
+  for (const [i, port] of list.entries()) yield* portCauses(port, field(at, i));
+}
+
+const isPort = (port: number): boolean => port > 0 && port < PORT_END;
+
+function rangeFault({ protocol, start, end }: PortRange): readonly [string, string] | undefined {
+  if (!PROTOCOLS.includes(protocol)) return ['protocol', 'Unknown protocol, only TCP or UDP allowed'];
+  if (!isPort(start)) return ['start', 'Start must be a valid port number, 0 < x < 65536'];
+  if (!isPort(end)) return ['end', 'End must be a valid port number, 0 < x < 65536'];
+  return start > end ? ['start', 'Start must be less than or equal to end'] : undefined;
+}
+
+function* rangeCauses(list: readonly PortRange[], at: FieldPath): Causes {
+  if (list.length > MOST_RANGES) {
+    yield invalid(at, `No more than ${MOST_RANGES} portRanges are allowed`);
+    return;
+  }
+  const sound: PortRange[] = [];
+  for (const [i, range] of list.entries()) {
+    const fault = rangeFault(range);
+    if (fault) yield invalid(field(at, i, fault[0]), fault[1]);
+    else sound.push(range);
+  }
+  for (const protocol of PROTOCOLS) {
+    const sorted = sound.filter((r) => r.protocol === protocol).sort((a, b) => a.start - b.start || a.end - b.end);
+    for (const [i, range] of sorted.entries()) {
+      const before = sorted[i - 1];
+      if (before && range.start <= before.end) {
+        yield invalid(at, `${protocol} portRanges [${before.start}-${before.end}] and [${range.start}-${range.end}] overlap`);
+      }
+    }
+  }
+}
+
+function* portRanges(iface: Interface, network: Network | undefined, at: FieldPath, config: ClusterConfig): Causes {
+  if (!iface.portRanges) return;
+  const name = field(at, 'name');
+  if (!config.isEnabled('PortRangesSpec')) {
+    yield invalid(name, 'portRanges is specified on interface but the PortRangesSpec feature gate is not enabled');
+    return;
+  }
+  if (!network?.pod) return;
+  if (iface.ports) yield invalid(name, 'Cannot define both ports and portRanges on interface');
+  if (!iface.masquerade) yield invalid(name, 'portRanges are only supported on masquerade interfaces');
+  yield* rangeCauses(iface.portRanges, field(at, 'portRanges'));
+}
+
+/** Private options are reported at the spec, as they always have been. */
+function* dhcp(iface: Interface, at: FieldPath, specPath: FieldPath): Causes {
+  const { privateOptions = [], ntpServers = [] } = iface.dhcpOptions ?? {};
+  if (new Set(privateOptions.map((o) => o.option)).size < privateOptions.length) {
+    yield invalid(specPath, 'Found Duplicates: you have provided duplicate DHCPPrivateOptions');
+  }
+  for (const { option } of privateOptions) {
+    if (option < 224 || option > 254) {
+      yield invalid(specPath, 'provided DHCPPrivateOptions are out of range, must be in range 224 to 254');
+    }
+  }
+  for (const [i, server] of ntpServers.entries()) {
+    const isV4 = isIP(server) === 4 || (isIP(server) === 6 && /^::ffff:[0-9.]+$/i.test(server));
+    if (!isV4) yield invalid(field(at, 'dhcpOptions', 'ntpServers', i), 'NTP servers must be a list of valid IPv4 addresses.');
+  }
+}
+
+export const interfaceFields: Rule<VirtualMachineInstanceSpec> = function* (spec, base, config) {
+  const byName = new Map((spec.networks ?? []).map((n) => [n.name, n]));
+  for (const [i, iface] of (spec.domain.devices.interfaces ?? []).entries()) {
+    const at = field(base, 'domain', 'devices', 'interfaces', i);
+    const network = byName.get(iface.name);
+    yield* addresses(iface, at);
+    if (network?.pod && iface.ports) yield* ports(iface.ports, field(at, 'ports'));
+    yield* portRanges(iface, network, at, config);
+    yield* dhcp(iface, at, base);
+  }
+};

@@ -1,0 +1,38 @@
+// Labels and annotations that a VMI or a template may carry: some labels belong to KubeVirt itself, some annotations need a gate. Pure.
+
+import { type FieldPath, field } from '../../../api/field-path.js';
+import { LABEL, type ObjectMeta } from '../../../api/index.js';
+import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { type Causes, invalid, notSupported } from '../rule.js';
+
+const RESERVED_LABELS: readonly string[] = [
+  LABEL.createdBy,
+  'kubevirt.io/migrationJobUID',
+  LABEL.nodeName,
+  LABEL.migrationTargetNodeName,
+  LABEL.schedulable,
+  'kubevirt.io/install-strategy',
+];
+
+const IGNITION_ANNOTATION = 'kubevirt.io/ignitiondata';
+const SIDECAR_ANNOTATION = 'hooks.kubevirt.io/hookSidecars';
+
+/** The labels that only KubeVirt's own service accounts may set. */
+export function reservedLabels(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => RESERVED_LABELS.includes(name)));
+}
+
+export function* metadataCauses(metadata: ObjectMeta | undefined, at: FieldPath, config: ClusterConfig, isOwnAccount: boolean): Causes {
+  const { labels, annotations } = metadata ?? {};
+  if (!isOwnAccount && Object.keys(reservedLabels(labels)).length > 0) {
+    yield notSupported(field(at, 'labels'), 'creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited');
+  }
+  const path = field(at, 'annotations');
+  if (annotations?.[IGNITION_ANNOTATION] && !config.isEnabled('ExperimentalIgnitionSupport')) {
+    const entry = field(path, IGNITION_ANNOTATION);
+    yield invalid(path, `ExperimentalIgnitionSupport feature gate is not enabled in kubevirt-config, invalid entry ${entry}`);
+  }
+  if (annotations?.[SIDECAR_ANNOTATION] && !config.isEnabled('Sidecar')) {
+    yield invalid(path, `sidecar feature gate is not enabled in kubevirt-config, invalid entry ${field(path, SIDECAR_ANNOTATION)}`);
+  }
+}

@@ -1,0 +1,103 @@
+// Oracle group `admit`: the validating webhooks under each recorded gate profile, and create after the mutating webhook (`flow`).
+import type { VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
+import type { ClusterConfig } from '../../../src/core/config/cluster-config.js';
+import { ALPHA_GATES, BETA_GATES } from '../../../src/core/config/gates.js';
+import { mutateVm } from '../../../src/webhooks/mutate/vm.js';
+import { mutateVmiCreate } from '../../../src/webhooks/mutate/vmi.js';
+import { isNodeAgent, isOwnAccount } from '../../../src/webhooks/service-accounts.js';
+import { createStructuralCheck } from '../../../src/webhooks/structural.js';
+import { admitVm, admitVmStatus } from '../../../src/webhooks/validate/vm/admit.js';
+import { admitVmiCreate, admitVmiUpdate } from '../../../src/webhooks/validate/vmi/admit.js';
+import { allow, structuralVerdict, type Verdict } from '../../../src/webhooks/verdict.js';
+import type { OracleCase } from '../oracle-case.js';
+import { configOf, envOf, type GateLists, given, INSTALL_NAMESPACE, userOf } from './admission-case.js';
+
+const PROFILES: Readonly<Record<string, GateLists>> = {
+  default: {},
+  allGates: { gates: ALPHA_GATES.filter((g) => g !== 'Root') },
+  noBeta: { disabled: BETA_GATES },
+};
+const MOST_CAUSES = 10;
+
+const structural = createStructuralCheck();
+
+type Admit = (testCase: OracleCase, config: ClusterConfig) => Verdict;
+
+const own = (testCase: OracleCase): boolean => isOwnAccount(userOf(testCase), INSTALL_NAMESPACE);
+
+function structured(kind: string, admit: Admit): Admit {
+  return (testCase, config) => {
+    const verdict = structuralVerdict(structural(kind, testCase.object));
+    return verdict.allowed ? admit(testCase, config) : verdict;
+  };
+}
+
+function vmRequest(testCase: OracleCase): Parameters<typeof admitVm>[0] {
+  const vm = testCase.object as VirtualMachine;
+  const old = testCase.oldObject as VirtualMachine | undefined;
+  const { name, namespace = 'default' } = vm.metadata;
+  const vmi = envOf<VirtualMachineInstance>(testCase, 'VirtualMachineInstance').find((v) => v.metadata.name === name);
+  const active = vm.status?.ready === true && vmi ? { vmi } : {};
+  return { vm, ...(old ? { old } : {}), ...active, namespace, isOwnAccount: own(testCase) };
+}
+
+function vmiUpdate(testCase: OracleCase, config: ClusterConfig): Verdict {
+  const extra = (testCase.userExtra ?? {}) as Record<string, string[]>;
+  const nodeName = extra['authentication.kubernetes.io/node-name']?.[0];
+  const [vmi, old] = [testCase.object as VirtualMachineInstance, testCase.oldObject as VirtualMachineInstance];
+  const who = { isOwnAccount: own(testCase), isNodeAgent: isNodeAgent(userOf(testCase), INSTALL_NAMESPACE) };
+  return admitVmiUpdate({ vmi, old, ...who, ...(nodeName ? { nodeName } : {}) }, config);
+}
+
+const ADMIT: Readonly<Record<string, Admit>> = {
+  'vmi-create': structured('VirtualMachineInstance', (c, config) => admitVmiCreate(c.object as VirtualMachineInstance, config, own(c))),
+  'vmi-update': structured('VirtualMachineInstance', vmiUpdate),
+  'vm-create': structured('VirtualMachine', (c, config) => admitVm(vmRequest(c), config)),
+  'vm-update': structured('VirtualMachine', (c, config) => admitVm(vmRequest(c), config)),
+  'vm-status': (c, config) => admitVmStatus(vmRequest(c), config),
+};
+
+function shown(verdict: Verdict): unknown {
+  if (verdict.allowed) return { allowed: true };
+  return 'causes' in verdict
+    ? { allowed: false, causes: verdict.causes.slice(0, MOST_CAUSES), code: 422 }
+    : { allowed: false, message: verdict.error, code: verdict.code };
+}
+
+function mutated(testCase: OracleCase, config: ClusterConfig): { object: unknown } | { refusal: Verdict } {
+  const randomUuid = (): string => '00000000-0000-4000-8000-000000000000';
+  const structure = structuralVerdict(
+    structural(testCase.op === 'vm-create' ? 'VirtualMachine' : 'VirtualMachineInstance', testCase.object),
+  );
+  if (!structure.allowed) return { refusal: structure };
+  if (testCase.op === 'vm-create') {
+    const vm = testCase.object as VirtualMachine;
+    return mutateVm(vm, config, { creating: true, namespace: vm.metadata.namespace ?? 'default', randomUuid, labelsOf: () => undefined });
+  }
+  return mutateVmiCreate(testCase.object as VirtualMachineInstance, config, { presets: [], now: '1970-01-01T00:00:00Z', randomUuid });
+}
+
+function flow(testCase: OracleCase, config: ClusterConfig, admit: Admit): Verdict {
+  const mutation = mutated(testCase, config);
+  return 'refusal' in mutation ? mutation.refusal : admit({ ...testCase, object: mutation.object }, config);
+}
+
+/** The admission of one case under one set of gates, also used by `gatemap`. */
+export function admitWith(testCase: OracleCase, lists: GateLists): Verdict {
+  const admit = ADMIT[String(testCase.op)];
+  return admit
+    ? admit(testCase, configOf(testCase, lists))
+    : { allowed: false, error: `operation ${testCase.op} is not served yet`, code: 501 };
+}
+
+export function answer(testCase: OracleCase): unknown {
+  const admit = ADMIT[String(testCase.op)];
+  if (!admit) return { default: { allowed: false, message: `operation ${testCase.op} is not served yet` } };
+  const out: Record<string, unknown> = {};
+  for (const [name, lists] of Object.entries({ ...PROFILES, given: given(testCase) })) out[name] = shown(admitWith(testCase, lists));
+  const first = (testCase.profiles as string[] | undefined)?.[0] ?? 'default';
+  const lists = first === 'given' ? given(testCase) : (PROFILES[first] ?? {});
+  out.flow =
+    testCase.op === 'vmi-create' || testCase.op === 'vm-create' ? shown(flow(testCase, configOf(testCase, lists), admit)) : shown(allow());
+  return out;
+}

@@ -1,0 +1,67 @@
+// Oracle group `mutate`: the mutating webhooks, with random UUIDs and the time fixed as in the records.
+import type { KubeObject, VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
+import type { Mutation } from '../../../src/webhooks/mutate/mutation.js';
+import type { VirtualMachineInstancePreset } from '../../../src/webhooks/mutate/preset.js';
+import { mutateVm } from '../../../src/webhooks/mutate/vm.js';
+import { mutateVmiCreate, mutateVmiUpdate } from '../../../src/webhooks/mutate/vmi.js';
+import { isOwnAccount } from '../../../src/webhooks/service-accounts.js';
+import { createStructuralCheck } from '../../../src/webhooks/structural.js';
+import { denial } from '../../../src/webhooks/verdict.js';
+import type { OracleCase } from '../oracle-case.js';
+import { configOf, envOf, given, INSTALL_NAMESPACE, userOf } from './admission-case.js';
+
+const randomUuid = (): string => '00000000-0000-4000-8000-000000000000';
+const now = '1970-01-01T00:00:00Z';
+const structural = createStructuralCheck();
+
+interface DataSource extends KubeObject {
+  spec: { source?: { dataSource?: { namespace: string; name: string } } };
+}
+
+function labelsIn(testCase: OracleCase): (namespace: string, name: string) => Record<string, string> | undefined {
+  const all = envOf<DataSource>(testCase, 'DataSource');
+  const find = (namespace: string, name: string): DataSource | undefined =>
+    all.find((d) => d.metadata.namespace === namespace && d.metadata.name === name);
+  return (namespace, name) => {
+    const source = find(namespace, name);
+    const next = source?.spec.source?.dataSource;
+    const target = next ? find(next.namespace, next.name) : source;
+    return target && (target.metadata.labels ?? {});
+  };
+}
+
+function shown<T extends KubeObject>(mutation: Mutation<T>, before: T): unknown {
+  if ('refusal' in mutation) {
+    const { refusal } = mutation;
+    return { denied: 'causes' in refusal ? { allowed: false, ...denial(refusal.causes) } : { allowed: false, message: refusal.error } };
+  }
+  if (mutation.object === before) return { object: before, unchanged: true };
+  return { object: mutation.object, warnings: mutation.warnings };
+}
+
+function mutateInstance(testCase: OracleCase): unknown {
+  const vmi = testCase.object as VirtualMachineInstance;
+  const old = testCase.oldObject as VirtualMachineInstance | undefined;
+  if (old) return shown(mutateVmiUpdate(vmi, old, isOwnAccount(userOf(testCase), INSTALL_NAMESPACE)), vmi);
+  const problems = structural('VirtualMachineInstance', vmi);
+  if (problems.length > 0) return { denied: { allowed: false, causes: problems.map((message) => ({ field: '', type: '', message })) } };
+  const presets = envOf<VirtualMachineInstancePreset>(testCase, 'VirtualMachineInstancePreset');
+  return shown(mutateVmiCreate(vmi, configOf(testCase, given(testCase)), { presets, now, randomUuid }), vmi);
+}
+
+function mutateMachine(testCase: OracleCase): unknown {
+  const vm = testCase.object as VirtualMachine;
+  const context = {
+    creating: !testCase.oldObject,
+    namespace: vm.metadata.namespace ?? 'default',
+    randomUuid,
+    labelsOf: labelsIn(testCase),
+  };
+  return shown(mutateVm(vm, configOf(testCase, given(testCase)), context), vm);
+}
+
+export function answer(testCase: OracleCase): unknown {
+  if (testCase.op === 'vmi') return mutateInstance(testCase);
+  if (testCase.op === 'vm') return mutateMachine(testCase);
+  return { error: `operation ${testCase.op} is not served yet` };
+}
