@@ -1,6 +1,7 @@
 // One node: a process that is the init of its own network, mount, PID and UTS namespaces (the leader), and inside them
 // containerd, kube-proxy and the kubelet, each started from here and each repaired on its own.
 import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { adoptProcess, type CgroupLayout } from './cgroups.js';
@@ -85,11 +86,23 @@ async function waitForContainerd(config: ClusterConfig, node: NodeConfig, leader
   await waitFor({
     what: `containerd on ${node.name}`,
     timeoutMs: 30_000,
-    check: () => (existsSync(`/proc/${leader}/root${render.CONTAINERD_SOCKET}`) ? undefined : 'its socket is not there yet'),
+    check: async () =>
+      (await answers(`/proc/${leader}/root${render.CONTAINERD_SOCKET}`)) ? undefined : 'it does not answer on its socket yet',
     hopeless: () => (isAlive(readRecord(config.pidsDir, name)) ? undefined : 'it ended'),
     evidence: () => logTail(config, name),
     log,
     pollMs: 20,
+  });
+}
+
+/** The file alone proves nothing: a killed daemon leaves it behind. */
+function answers(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket, () => {
+      connection.destroy();
+      resolve(true);
+    });
+    connection.once('error', () => resolve(false));
   });
 }
 

@@ -76,8 +76,10 @@ async function bringUp(config: ClusterConfig, binaries: string, log: Log): Promi
   const api = openApi(config);
   try {
     const [, leaders] = await Promise.all([startControlPlane(config, api, cgroups, log), startRuntimes(config, cgroups, archives, log)]);
+    const restarted = config.nodes.filter((node) => !isNodeRunning(config, node)).map((node) => node.name);
+    const since = Date.now();
     for (const [at, node] of config.nodes.entries()) await ensureAgents(config, node, leaders[at] ?? 0, cgroups);
-    await waitForCluster(config, api, log);
+    await waitForCluster({ config, api, log, fresh: { nodes: restarted, since } });
   } finally {
     api.close();
   }
@@ -119,12 +121,25 @@ async function startRuntimes(config: ClusterConfig, cgroups: CgroupLayout, archi
   );
 }
 
-async function waitForCluster(config: ClusterConfig, api: Api, log: Log): Promise<void> {
+/** Nodes whose kubelet was started at `since`: what was reported before counts for nothing. */
+interface Fresh {
+  readonly nodes: readonly string[];
+  readonly since: number;
+}
+
+interface ClusterWait {
+  readonly config: ClusterConfig;
+  readonly api: Api;
+  readonly log: Log;
+  readonly fresh: Fresh;
+}
+
+async function waitForCluster({ config, api, log, fresh }: ClusterWait): Promise<void> {
   const daemons = daemonNames(config);
   await waitFor({
     what: 'the nodes',
     timeoutMs: TIMEOUT_MS,
-    check: () => unhealthyReason(config, api),
+    check: () => unhealthyReason(config, api, fresh),
     hopeless: () => daemons.map((name) => endedReason(config, name)).find((reason) => reason !== undefined),
     evidence: () => evidence(config, daemons),
     log,
@@ -149,7 +164,13 @@ function evidence(config: ClusterConfig, names: readonly string[]): string {
 
 export interface NodeStatus {
   readonly metadata: { readonly name: string };
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[] };
+  readonly status?: { readonly conditions?: readonly NodeCondition[] };
+}
+
+interface NodeCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly message?: string;
 }
 
 /** Why a node is not Ready; a node that never reported has no such condition. */
@@ -159,9 +180,19 @@ export function notReadyReason(node: NodeStatus): string | undefined {
   return `${node.metadata.name}: ${ready?.message ?? 'its kubelet has not reported yet'}`;
 }
 
+/** A kubelet renews its lease at its start, but repeats an unchanged status only minutes later. */
+async function staleReason(api: Api, fresh: Fresh): Promise<string | undefined> {
+  for (const node of fresh.nodes) {
+    const answer = await api.get(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${node}`);
+    const lease = answer.status === 200 ? (JSON.parse(answer.body) as { spec: { renewTime?: string } }) : undefined;
+    if (!(Date.parse(lease?.spec.renewTime ?? '') >= fresh.since)) return `${node}: its kubelet has not reported since it was started`;
+  }
+  return undefined;
+}
+
 const ACCOUNTS = ['default', 'kube-system'];
 
-async function unhealthyReason(config: ClusterConfig, api: Api): Promise<string | undefined> {
+async function unhealthyReason(config: ClusterConfig, api: Api, fresh?: Fresh): Promise<string | undefined> {
   const unready = unreadyReason(await api.get('/readyz?verbose'));
   if (unready !== undefined) return `API server ${unready}`;
   const nodes = await api.read<{ items: NodeStatus[] }>('/api/v1/nodes');
@@ -173,7 +204,7 @@ async function unhealthyReason(config: ClusterConfig, api: Api): Promise<string 
     const account = await api.get(`/api/v1/namespaces/${namespace}/serviceaccounts/default`);
     if (account.status !== 200) return `namespace ${namespace} has no default service account yet`;
   }
-  return await dnsReason(config);
+  return (fresh && (await staleReason(api, fresh))) ?? (await dnsReason(config));
 }
 
 async function dnsReason(config: ClusterConfig): Promise<string | undefined> {
