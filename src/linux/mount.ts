@@ -104,14 +104,14 @@ mountpoint -q "$stage" || { mount -t tmpfs -o size=64k,mode=700 kubevirt-stage "
 at="$stage/$$"
 : > "$at"
 trap 'umount "$at" 2>/dev/null; rm -f "$at"' EXIT
-mount --bind "$source" "$at"
+mount -c --bind "$source" "$at"
 mount -o remount,bind,ro "$at"
 mount -c --bind "$at" "$target"`;
 
 export interface BindMount {
-  /** As the host sees it. */
-  readonly source: string;
   /** As the host sees it, or /proc/<pid>/fd/<n> of a descriptor opened through the host's root. */
+  readonly source: string;
+  /** The same. */
   readonly target: string;
   /** A directory of the host for the staging mount. */
   readonly stage: string;

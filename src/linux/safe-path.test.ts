@@ -30,6 +30,7 @@ describe('openBeneath', () => {
     await symlink('../run/app', join(root, 'var', 'app'));
     expect(await read('/var/run/app/file')).toBe('inside');
     expect(await read('/var/app/file')).toBe('inside');
+    expect(await withBeneath(root, '/var/run/app/../app/file', async ({ resolved }) => resolved)).toBe('/run/app/file');
   });
 
   it.each([

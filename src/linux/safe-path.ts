@@ -11,6 +11,8 @@ export interface SafePath {
   readonly path: string;
   /** /proc/<our pid>/fd/<n>: the same for a child process. */
   readonly pathForChild: string;
+  /** Where it lies below the root once every link is resolved; a name that may have changed since. */
+  readonly resolved: string;
   close(): Promise<void>;
 }
 
@@ -19,14 +21,18 @@ const MAX_LINKS = 40;
 
 /** Opens `inside` (absolute or relative, interpreted below `root`); NotFound when a component is missing. */
 export async function openBeneath(root: string, inside: string): Promise<SafePath> {
-  const walk: Walk = { names: namesOf(inside), stack: [await openRoot(root)], linksLeft: MAX_LINKS };
+  const walk: Walk = { names: namesOf(inside), stack: [{ name: '', handle: await openRoot(root) }], linksLeft: MAX_LINKS };
   try {
     while (walk.names.length > 0) await step(walk, `${inside} in ${root}`);
+    const resolved = `/${walk.stack
+      .slice(1)
+      .map(({ name }) => name)
+      .join('/')}`;
     const last = walk.stack.pop();
     if (last === undefined) throw new KvError('Internal', `lost the root while opening ${inside}`);
-    return safePath(last);
+    return safePath(last.handle, resolved);
   } finally {
-    await Promise.all(walk.stack.map((handle) => handle.close()));
+    await Promise.all(walk.stack.map(({ handle }) => handle.close()));
   }
 }
 
@@ -52,19 +58,24 @@ export async function withBeneath<T>(root: string, inside: string, use: (found: 
   }
 }
 
+interface Opened {
+  readonly name: string;
+  readonly handle: FileHandle;
+}
+
 interface Walk {
   names: string[];
-  readonly stack: FileHandle[];
+  readonly stack: Opened[];
   linksLeft: number;
 }
 
 async function step(walk: Walk, what: string): Promise<void> {
   const name = walk.names.shift() ?? '';
   if (name === '..') return up(walk);
-  const parent = `/proc/self/fd/${walk.stack.at(-1)?.fd ?? -1}`;
+  const parent = `/proc/self/fd/${walk.stack.at(-1)?.handle.fd ?? -1}`;
   const next = await openNoFollow(`${parent}/${name}`, what);
   if (!(await next.stat()).isSymbolicLink()) {
-    walk.stack.push(next);
+    walk.stack.push({ name, handle: next });
     return;
   }
   await next.close();
@@ -76,11 +87,11 @@ async function step(walk: Walk, what: string): Promise<void> {
 
 /** `..` at the root stays at the root. */
 async function up(walk: Walk): Promise<void> {
-  if (walk.stack.length > 1) await walk.stack.pop()?.close();
+  if (walk.stack.length > 1) await walk.stack.pop()?.handle.close();
 }
 
 async function backToRoot(walk: Walk): Promise<void> {
-  while (walk.stack.length > 1) await walk.stack.pop()?.close();
+  while (walk.stack.length > 1) await walk.stack.pop()?.handle.close();
 }
 
 async function openRoot(root: string): Promise<FileHandle> {
@@ -103,10 +114,11 @@ const isMissing = (err: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes((err
 
 const namesOf = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
 
-function safePath(handle: FileHandle): SafePath {
+function safePath(handle: FileHandle, resolved: string): SafePath {
   return {
     path: `/proc/self/fd/${handle.fd}`,
     pathForChild: `/proc/${process.pid}/fd/${handle.fd}`,
+    resolved,
     close: () => handle.close(),
   };
 }

@@ -1,0 +1,197 @@
+// Container disks of pods without image volumes: each image is held open by a side container, and its disk file is bound read-only into the
+// launcher's volume. Which mounts exist is read from the host's mount table, never from a record, so a restarted agent neither mounts
+// twice nor forgets one: a forgotten one would keep the kubelet from removing the pod.
+import { constants } from 'node:fs';
+import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { VirtualMachineInstance } from '../../api/index.js';
+import type { Ctx } from '../../base/context.js';
+import { hasCode, KvError } from '../../base/errors.js';
+import { containerDiskImage } from '../../core/storage/paths.js';
+import { pidsOfPod } from '../../linux/cgroup.js';
+import { bindFileReadOnly, findHostPaths, mountPointsBelow, readMounts, unmountLazily } from '../../linux/mount.js';
+import { isListening, peerOf } from '../../linux/peercred.js';
+import { readCommandLine } from '../../linux/proc.js';
+import { openBeneath, type SafePath, withBeneath } from '../../linux/safe-path.js';
+import { text } from '../text.js';
+
+export interface ContainerDiskOptions {
+  /** The kubelet's pods directory as the host sees it. */
+  readonly hostPodsDir: string;
+  /** Where the staging mount lives on the host. */
+  readonly stageDir: string;
+  /** A process in the host's mount namespace. */
+  readonly hostPid?: number;
+  /** For tests, whose containers are in no pod. */
+  readonly pidsOfPod?: (podUid: string) => Promise<number[]>;
+}
+
+export interface ContainerDisks {
+  /** Binds every container disk of the VMI; NotReady while a side container is not there. */
+  mount(ctx: Ctx, vmi: VirtualMachineInstance, podUid: string): Promise<void>;
+  /** Unmounts everything that the agent put into the pod's volumes. */
+  unmount(ctx: Ctx, podUid: string): Promise<void>;
+}
+
+const VOLUMES = ['container-disks', 'hotplug-disks'] as const;
+const volumeDir = (podUid: string, volume: string): string => `${podUid}/volumes/kubernetes.io~empty-dir/${volume}`;
+const RETRY_MS = 1_000;
+
+interface Disk {
+  readonly volume: string;
+  /** disk_<index>: how the side container is recognised. */
+  readonly id: string;
+  /** Name in the launcher's volume. */
+  readonly file: string;
+  /** In the image; undefined: the only file below /disk. */
+  readonly path: string | undefined;
+}
+
+function containerDisksOf(vmi: VirtualMachineInstance): Disk[] {
+  return (vmi.spec.volumes ?? []).flatMap((volume, index) => {
+    if (volume.containerDisk === undefined) return [];
+    const file = containerDiskImage(index).split('/').at(-1) ?? '';
+    return [{ volume: volume.name, id: file.replace(/\.img$/, ''), file, path: volume.containerDisk.path || undefined }];
+  });
+}
+
+export function createContainerDisks(options: ContainerDiskOptions): ContainerDisks {
+  const hostPid = options.hostPid ?? 1;
+  const mountNs = `/proc/${hostPid}/ns/mnt`;
+  return {
+    async mount(ctx, vmi, podUid) {
+      const disks = containerDisksOf(vmi);
+      const dir = disks.length === 0 ? undefined : await openVolume(options, hostPid, podUid);
+      // Without this volume the pod mounts its images by itself.
+      if (dir === undefined) return;
+      try {
+        for (const disk of disks) await mountDisk(ctx, { options, hostPid, dir, podUid }, disk);
+      } finally {
+        await dir.close();
+      }
+    },
+    async unmount(ctx, podUid) {
+      const mounts = await readMounts(hostPid);
+      for (const volume of VOLUMES) {
+        for (const point of mountPointsBelow(mounts, join(options.hostPodsDir, volumeDir(podUid, volume)))) {
+          ctx.log.info({ mountPoint: point }, 'Unmounting from a launcher');
+          await unmountLazily(ctx, point, mountNs);
+        }
+      }
+    },
+  };
+}
+
+const openVolume = (options: ContainerDiskOptions, hostPid: number, podUid: string): Promise<SafePath | undefined> =>
+  openIfThere(`/proc/${hostPid}/root`, join(options.hostPodsDir, volumeDir(podUid, 'container-disks')));
+
+async function openIfThere(root: string, inside: string): Promise<SafePath | undefined> {
+  try {
+    return await openBeneath(root, inside);
+  } catch (err) {
+    if (hasCode(err, 'NotFound')) return undefined;
+    throw err;
+  }
+}
+
+interface Place {
+  readonly options: ContainerDiskOptions;
+  readonly hostPid: number;
+  /** The launcher's volume, opened in the host's mount namespace. */
+  readonly dir: SafePath;
+  readonly podUid: string;
+}
+
+async function mountDisk(ctx: Ctx, place: Place, disk: Disk): Promise<void> {
+  const { options, hostPid, podUid } = place;
+  const target = join(options.hostPodsDir, volumeDir(podUid, 'container-disks'), disk.file);
+  const host = await readMounts(hostPid);
+  if (host.some((mount) => mount.mountPoint === target)) return;
+  const pid = await holderOf(place, disk);
+  const source = await withDiskFile(pid, disk, (file) => openOnHost(hostPid, pid, file));
+  try {
+    ctx.log.info({ volume: disk.volume, source: source.resolved, target }, 'Mounting a container disk');
+    await bind(ctx, place, source, disk.file);
+  } finally {
+    await source.close();
+  }
+}
+
+async function bind(ctx: Ctx, { options, hostPid, dir }: Place, source: SafePath, file: string): Promise<void> {
+  const handle = await openTarget(dir, file);
+  try {
+    await bindFileReadOnly(ctx, {
+      source: source.pathForChild,
+      target: `/proc/${process.pid}/fd/${handle.fd}`,
+      stage: options.stageDir,
+      mountNs: `/proc/${hostPid}/ns/mnt`,
+    });
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The process that keeps the image mounted: it listens on <id>.sock in the volume, or carries the id as an argument or in its environment. */
+async function holderOf({ options, dir, podUid }: Place, disk: Disk): Promise<number> {
+  const socket = `${dir.path}/${disk.id}.sock`;
+  if (await isListening(socket)) return (await peerOf(socket)).pid;
+  const carries = (word: string): boolean => word === disk.id || word.endsWith(`/${disk.id}`) || word.endsWith(`=${disk.id}`);
+  for (const pid of await (options.pidsOfPod ?? pidsOfPod)(podUid)) {
+    const words = [...(await readCommandLine(pid)), ...(await readEnvironment(pid))];
+    if (words.some(carries)) return pid;
+  }
+  throw new KvError('NotReady', text.diskNotReady(disk.volume), { reason: 'ContainerDiskNotReady', retry: { afterMs: RETRY_MS } });
+}
+
+async function readEnvironment(pid: number): Promise<string[]> {
+  try {
+    return (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');
+  } catch {
+    // The process ended while we looked at it.
+    return [];
+  }
+}
+
+/** Opens the disk file in the side container's root. */
+async function withDiskFile<T>(pid: number, disk: Disk, use: (file: SafePath) => Promise<T>): Promise<T> {
+  const root = `/proc/${pid}/root`;
+  return withBeneath(root, disk.path ?? join('/disk', await onlyFile(root, disk.volume)), use);
+}
+
+async function onlyFile(root: string, volume: string): Promise<string> {
+  const files = await withBeneath(root, '/disk', (dir) => readdir(dir.path));
+  const [file, ...more] = files;
+  if (file === undefined || more.length > 0) {
+    throw new KvError(
+      'Invalid',
+      `the image of volume ${volume} holds ${files.length} files in /disk: give containerDisk.path, or keep exactly one`,
+      {
+        reason: 'ContainerDiskInvalid',
+      },
+    );
+  }
+  return file;
+}
+
+/** The very same file, opened in the host's mount namespace: only from there can it be bound. */
+async function openOnHost(hostPid: number, pid: number, file: SafePath): Promise<SafePath> {
+  const [host, container, wanted] = await Promise.all([readMounts(hostPid), readMounts(pid), stat(file.path)]);
+  for (const candidate of findHostPaths(host, container, file.resolved)) {
+    const opened = await openIfThere(`/proc/${hostPid}/root`, candidate);
+    const found = opened && (await stat(opened.path));
+    if (opened && found?.ino === wanted.ino && found.dev === wanted.dev) return opened;
+    await opened?.close();
+  }
+  throw new KvError('Internal', `the file ${file.resolved} of a container disk is not visible in the host's mount namespace`, {
+    reason: 'ContainerDiskNotVisible',
+  });
+}
+
+/** The empty file that the disk is bound over; made anew if the launcher put something else there. */
+async function openTarget(dir: SafePath, file: string): Promise<FileHandle> {
+  const path = `${dir.path}/${file}`;
+  const handle = await open(path, constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o440);
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw new KvError('Invalid', `${file} in the launcher's container-disks volume is not a plain file`);
+}
