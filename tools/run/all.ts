@@ -1,0 +1,80 @@
+// The order of the whole test run, and what a failure means for the steps after it: without images or a cluster the steps
+// that need them do not run and count as failed. The cluster is taken down however the run ends.
+import { join } from 'node:path';
+import { messageOf } from '../../src/base/errors.js';
+import { type ClusterHandle, ensureUp } from '../../test/cluster/cluster.js';
+import { clusterConfig } from '../../test/cluster/config.js';
+import { down } from '../../test/cluster/down.js';
+import { timedLog } from '../../test/cluster/progress.js';
+import { ONE_FAILED, ONE_PASSED } from './counts.js';
+import { oracleStep } from './oracle.js';
+import { runQuick } from './quick-steps.js';
+import { ROOT, runCommand, runStep, type Step, type StepContext, type StepResult } from './steps.js';
+import { vitestStep } from './vitest.js';
+
+interface Planned {
+  readonly step: Step;
+  /** Steps that must have passed. */
+  readonly needs: readonly string[];
+}
+
+const IMAGES = 'images';
+const CLUSTER = 'cluster up';
+
+export function plan(env: NodeJS.ProcessEnv): Planned[] {
+  const imagesCommand = { command: [process.execPath, '--import', 'tsx', join(ROOT, 'images/main.ts')], live: true };
+  return [
+    { step: oracleStep(env.CI === 'true'), needs: [] },
+    {
+      step: { name: IMAGES, run: async ({ signal }) => ((await runCommand(imagesCommand, signal)).code === 0 ? ONE_PASSED : ONE_FAILED) },
+      needs: [],
+    },
+    { step: { name: CLUSTER, run: startCluster }, needs: [] },
+    { step: vitestStep('host', { live: true }), needs: [] },
+    { step: vitestStep('apiserver', { live: true }), needs: [CLUSTER] },
+    { step: vitestStep('e2e', { live: true }), needs: [IMAGES, CLUSTER] },
+  ];
+}
+
+async function startCluster({ say }: StepContext): Promise<typeof ONE_PASSED> {
+  const handle: ClusterHandle = await ensureUp({ log: timedLog(say) });
+  say(`logs of its components: ${handle.logsDir}`);
+  return ONE_PASSED;
+}
+
+export async function runAll(context: StepContext, env: NodeJS.ProcessEnv): Promise<StepResult[]> {
+  const results: StepResult[] = await runQuick(context);
+  try {
+    for (const { step, needs } of plan(env)) {
+      if (context.signal.aborted) break;
+      results.push(await runPlanned(step, missing(needs, results), context));
+    }
+  } finally {
+    results.push(await runStep({ name: 'cluster down', run: () => stopCluster(context) }, context));
+  }
+  return results;
+}
+
+async function runPlanned(step: Step, without: readonly string[], context: StepContext): Promise<StepResult> {
+  if (without.length === 0) {
+    context.say(`--- ${step.name}`);
+    return await runStep(step, context);
+  }
+  context.say(`${step.name}: cannot run, since this failed: ${without.join(', ')}`);
+  return { name: step.name, ms: 0, counts: ONE_FAILED };
+}
+
+/** The names among `needs` without a passed result. */
+export function missing(needs: readonly string[], results: readonly StepResult[]): string[] {
+  return needs.filter((name) => !results.some((result) => result.name === name && result.counts.failed === 0));
+}
+
+async function stopCluster({ say }: StepContext): Promise<typeof ONE_PASSED> {
+  try {
+    await down(clusterConfig(process.env), timedLog(say));
+    return ONE_PASSED;
+  } catch (err) {
+    say(`the cluster could not be taken down: ${messageOf(err)}; try \`npm run cluster -- down\``);
+    return ONE_FAILED;
+  }
+}

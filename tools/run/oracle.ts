@@ -1,0 +1,55 @@
+// Agreement with recorded cases: one result a group. The recordings lie beside a clone of this repository where they exist at
+// all; without them the step is skipped, except under CI, which has them.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { add, type Counts, ONE_FAILED, ONE_PASSED, ONE_SKIPPED } from './counts.js';
+import { ROOT, runCommand, type Step, type StepContext } from './steps.js';
+
+export interface OracleGroup {
+  /** As compare.mjs takes it: GROUP or GROUP/FILE. */
+  readonly group: string;
+  /** Smallest share of cases that must agree; 0 only reports. */
+  readonly min: number;
+}
+
+export const GROUPS: readonly OracleGroup[] = [
+  ...['describe/printable-status', 'describe/run-strategy', 'describe/vmi-from-vm', 'netnames', 'nft', 'memory', 'dhcp'].map((group) => ({
+    group,
+    min: 0.99,
+  })),
+  ...['pod', 'convert', 'admit', 'mutate'].map((group) => ({ group, min: 0 })),
+];
+
+const SCRIPT = join(ROOT, '..', 'shared', 'oracles', 'compare.mjs');
+
+export function oracleStep(isCi: boolean): Step {
+  return {
+    name: 'agreement with recorded cases',
+    run: async (context) => {
+      if (existsSync(SCRIPT)) return await compareAll(context);
+      context.say(`there are no recorded cases at ${SCRIPT}`);
+      return isCi ? ONE_FAILED : ONE_SKIPPED;
+    },
+  };
+}
+
+async function compareAll(context: StepContext): Promise<Counts> {
+  const all: Counts[] = [];
+  for (const each of GROUPS) all.push(await compare(each, context));
+  return add(...all);
+}
+
+async function compare({ group, min }: OracleGroup, { signal, say }: StepContext): Promise<Counts> {
+  const command = [process.execPath, SCRIPT, '--min', String(min), '--show', '2', '--cmd', 'npm run -s oracle --', group];
+  const { code, output } = await runCommand({ command }, signal);
+  say(`  ${figureOf(output, group)}${min > 0 ? ` (needs ${min * 100} %)` : ''}`);
+  if (code === 0) return ONE_PASSED;
+  say(output.trimEnd());
+  return ONE_FAILED;
+}
+
+/** The line "GROUP: n/m agree (x %)" of the comparison. */
+export function figureOf(output: string, group: string): string {
+  const line = output.split('\n').find((each) => / agree \(/.test(each));
+  return line?.replace(/^[^:]*/, group) ?? `${group}: no figure`;
+}
