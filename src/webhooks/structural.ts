@@ -41,15 +41,19 @@ function typeFits(value: unknown, type: string): boolean {
 const wrongType = (path: string, wanted: string, value: unknown): StructuralProblem =>
   `${path} in body must be of type ${wanted}: "${typeName(value)}"`;
 
-const wordsFor = (schema: Schema, path: string): readonly unknown[] | undefined =>
-  Array.isArray(schema.enum) ? (schema.enum as unknown[]) : ENUMS.find(([at]) => at.test(path))?.[1];
+const wordsFor = (path: string): readonly unknown[] | undefined => ENUMS.find(([at]) => at.test(path))?.[1];
+
+/** Counts, which a stored object could not hold as negative numbers. */
+const UNSIGNED =
+  /\.(cpu\.(cores|sockets|threads|maxSockets)|bootOrder|custom\.(logical|physical|discardGranularity)|spinlocks\.spinlocks|supplementalPoolThreadCount)$/;
 
 function* scalarProblems(value: unknown, schema: Schema, path: string): Iterable<StructuralProblem> {
-  const words = wordsFor(schema, path);
+  const words = wordsFor(path);
   if (words && value !== '' && !words.includes(value)) yield `${path} in body should be one of [${words.join(' ')}]`;
   if (typeof value === 'number' && typeof schema.minimum === 'number' && value < schema.minimum) {
     yield `${path} in body should be greater than or equal to ${schema.minimum}`;
   }
+  if (typeof value === 'number' && value < 0 && UNSIGNED.test(path)) yield `${path} in body should be greater than or equal to 0`;
   if (typeof value === 'number' && schema.format === 'int32' && Math.abs(value) >= 2 ** 32) {
     yield `${path} in body must be of type int32: "int64"`;
   }
@@ -63,11 +67,13 @@ function* listProblems(list: readonly unknown[], schema: Schema, path: string): 
   }
 }
 
+const ZERO: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0, boolean: false };
+const isScalar = (schema: Schema): boolean => String(schema.type) in ZERO;
+
 /** Scalars that are left out count as empty: defaulting may still fill them, and the API server insists on them later. */
 function* absent(schema: Schema, path: string): Iterable<StructuralProblem> {
-  const isScalar = ['string', 'integer', 'number', 'boolean'].includes(String(schema.type));
-  const words = wordsFor(schema, path);
-  if (!isScalar) yield `${path} in body is required`;
+  const words = wordsFor(path);
+  if (!isScalar(schema)) yield `${path} in body is required`;
   else if (words) yield `${path} in body should be one of [${words.join(' ')}]`;
 }
 
@@ -101,26 +107,54 @@ function* problemsOf(value: unknown, schema: Schema, path: string): Iterable<Str
   else yield* scalarProblems(value, schema, path);
 }
 
-export type StructuralCheck = (kind: string, object: unknown) => StructuralProblem[];
+/** Fills required scalars that are missing with their zero value, in place. */
+function complete(value: unknown, schema: Schema): void {
+  if (Array.isArray(value)) {
+    for (const item of value) if (schema.items) complete(item, schema.items);
+    return;
+  }
+  if (!isNode(value)) return;
+  for (const key of schema.required ?? []) {
+    const property = schema.properties?.[key];
+    if (property && value[key] === undefined && isScalar(property)) value[key] = ZERO[String(property.type)];
+  }
+  for (const [key, child] of Object.entries(value)) {
+    const property = schema.properties?.[key] ?? schema.additionalProperties;
+    if (property) complete(child, property);
+  }
+}
 
-/**
- * A check for every kind that has a decorated class. Only `spec` is looked at: metadata is the API server's own, and status is written
- * by controllers of any version.
- */
+export interface StructuralCheck {
+  /**
+   * What is wrong with the spec of an object of a kind that has a decorated class. Metadata is the API server's own to check, and status
+   * is written by controllers of any version.
+   */
+  problems(kind: string, object: unknown): StructuralProblem[];
+  /** A copy in which every scalar that the kind requires is present, empty where the user left it out: rules need not look for holes. */
+  completed<T>(kind: string, object: T): T;
+}
+
 export function createStructuralCheck(): StructuralCheck {
   let render: ((className: string) => Schema) | undefined;
   const schemas = new Map<string, Schema>();
-  const schemaOf = (kind: string): Schema => {
+  const specOf = (kind: string): Schema | undefined => {
     render ??= schemaRenderer();
     const schema = schemas.get(kind) ?? render(kind);
     schemas.set(kind, schema);
-    return schema;
+    return schema.properties?.spec;
   };
-  return (kind, object) => {
-    const spec = schemaOf(kind).properties?.spec;
-    if (!isNode(object)) return [wrongType('', 'object', object)];
-    if (!spec) return [];
-    if (object.spec === undefined) return ['spec in body is required'];
-    return [...problemsOf(object.spec, spec, 'spec')];
+  return {
+    problems(kind, object) {
+      const spec = specOf(kind);
+      if (!isNode(object)) return [wrongType('', 'object', object)];
+      if (!spec) return [];
+      return object.spec === undefined ? ['spec in body is required'] : [...problemsOf(object.spec, spec, 'spec')];
+    },
+    completed(kind, object) {
+      const copy = structuredClone(object);
+      const spec = specOf(kind);
+      if (spec) complete((copy as { spec?: unknown }).spec, spec);
+      return copy;
+    },
   };
 }

@@ -1,5 +1,5 @@
-// The form in which the API has always stored a VMI spec: switches that are off and counters that are zero are left out where absence
-// means the same, two quantities are always written, and all of them in their shortest form. Keeps stored objects byte-equal whoever admits them.
+// The form in which the API has always stored a VMI spec: switches that are off, counters that are zero and lists without entries are left
+// out where absence means the same, two quantities are always written, and all of them in their shortest form. Keeps stored objects byte-equal whoever admits them.
 import type { Quantity, VirtualMachineInstanceSpec } from '../../api/index.js';
 import { canonicalQuantity, isQuantity } from '../../api/quantity.js';
 
@@ -52,9 +52,21 @@ function writeCanonical(parent: Node, key: string): void {
   if (isQuantity(value)) parent[key] = canonicalQuantity(value as Quantity);
 }
 
+/** Lists that stay even when they are empty. */
+const KEPT_LISTS = new Set(['nodeSelectorTerms', 'users']);
+
+function dropEmptyLists(at: unknown): void {
+  if (!isNode(at)) return;
+  for (const [key, value] of Object.entries(at)) {
+    if (Array.isArray(value) && value.length === 0 && !Array.isArray(at) && !KEPT_LISTS.has(key)) delete at[key];
+    else dropEmptyLists(value);
+  }
+}
+
 /** A copy in the stored form. */
 export function canonicalVmiSpec(given: VirtualMachineInstanceSpec): VirtualMachineInstanceSpec {
   const spec = structuredClone(given);
+  dropEmptyLists(spec);
   for (const path of ABSENT_WHEN_ZERO) visit(spec, path, dropZero);
   for (const volume of spec.volumes ?? []) {
     if (volume.hostDisk) volume.hostDisk.capacity ??= '0';

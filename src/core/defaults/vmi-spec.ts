@@ -1,6 +1,6 @@
 // The defaults of a VMI spec that its owner sees: architecture, machine, requests, guest memory, CPU topology, pull policies, eviction
 // strategy, the default network, a disk for every volume. Applied to VMIs on creation and to copies of VM templates before they are checked.
-import type { VirtualMachineInstanceSpec } from '../../api/index.js';
+import type { Quantity, VirtualMachineInstanceSpec } from '../../api/index.js';
 import { isQuantity, isZeroQuantity, quantityValue } from '../../api/quantity.js';
 import { fail, ok, type Result } from '../../base/result.js';
 import type { ClusterConfig } from '../config/cluster-config.js';
@@ -34,6 +34,9 @@ function setGuestMemory(spec: VirtualMachineInstanceSpec): void {
   else if (memory.hugepages?.pageSize && isQuantity(memory.hugepages.pageSize)) memory.guest = memory.hugepages.pageSize;
 }
 
+/** Sockets are a 32-bit count; a negative amount wraps, and the amount's own check refuses it. */
+const socketsFor = (wanted: Quantity): number => Number(BigInt.asUintN(32, quantityValue(wanted)));
+
 /** Without any topology each requested CPU becomes a socket, which performs best. */
 export function setCpuTopology(spec: VirtualMachineInstanceSpec): void {
   const cpu = spec.domain.cpu ?? {};
@@ -41,7 +44,7 @@ export function setCpuTopology(spec: VirtualMachineInstanceSpec): void {
   if (cpu.cores || cpu.sockets || cpu.threads) return;
   const { requests, limits } = spec.domain.resources ?? {};
   const wanted = limits?.cpu ?? requests?.cpu;
-  Object.assign(cpu, { sockets: wanted === undefined ? 1 : Number(quantityValue(wanted)), cores: 1, threads: 1 });
+  Object.assign(cpu, { sockets: wanted === undefined ? 1 : socketsFor(wanted), cores: 1, threads: 1 });
 }
 
 /** As Kubernetes does for containers: a tag that moves is pulled each time. */

@@ -2,6 +2,7 @@
 
 import { field } from '../../../api/field-path.js';
 import type { GPU, VirtualMachineInstanceSpec } from '../../../api/index.js';
+import { allowsPersistentReservation } from '../../../core/config/cluster-lookups.js';
 import { invalid, type Rule } from '../rule.js';
 
 type SpecRule = Rule<VirtualMachineInstanceSpec>;
@@ -61,6 +62,12 @@ export const sound: SpecRule = function* (spec, at) {
 export const vsock: SpecRule = function* (spec, at, config) {
   if (spec.domain.devices.autoattachVSOCK !== true || config.isEnabled('VSOCK')) return;
   yield invalid(field(at, 'domain', 'devices', 'autoattachVSOCK'), 'VSOCK feature gate is not enabled in kubevirt-config');
+};
+
+export const persistentReservation: SpecRule = function* (spec, at, config) {
+  const asked = (spec.domain.devices.disks ?? []).some((d) => d.lun?.reservation);
+  if (!asked || allowsPersistentReservation(config)) return;
+  yield invalid(field(at, 'domain', 'devices', 'disks', 'luns', 'reservation'), 'persistent reservation is not enabled in kubevirt config');
 };
 
 export const downwardMetrics: SpecRule = function* (spec, at, config) {

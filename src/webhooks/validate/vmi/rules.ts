@@ -76,6 +76,7 @@ export const specRules: readonly SpecRule[] = [
   devices.sound,
   launchSecurity,
   devices.vsock,
+  devices.persistentReservation,
   devices.downwardMetrics,
   devices.filesystems,
   devices.video,
