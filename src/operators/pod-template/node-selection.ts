@@ -1,0 +1,119 @@
+// Which nodes may run a VMI: labels that the node labeller and the node agent put there, the cluster's and the user's own selectors, and
+// affinity for what only the absence of a label can tell.
+import type { Affinity, CPU, VirtualMachineInstance } from '../../api/index.js';
+import { LABEL } from '../../api/labels.js';
+import type { ClusterConfig } from '../../core/config/cluster-config.js';
+import { isSev, isSevEs, isSevSnp, isTdx } from '../../core/resources/devices.js';
+import { hasDedicatedCpus } from '../../core/resources/vcpu.js';
+
+const CPU_MODEL = 'cpu-model.node.kubevirt.io/';
+const CPU_FEATURE = 'cpu-feature.node.kubevirt.io/';
+const CPU_VENDOR = 'cpu-vendor.node.kubevirt.io/';
+const MACHINE_TYPE = 'machine-type.node.kubevirt.io/';
+const HYPERV = 'hyperv.node.kubevirt.io/';
+const TSC_FREQUENCY = 'scheduling.node.kubevirt.io/tsc-frequency-';
+const OBSOLETE_HOST_MODEL = 'node-labeller.kubevirt.io/obsolete-host-model';
+const HYPERV_FEATURES = [
+  'vpindex',
+  'runtime',
+  'reset',
+  'synic',
+  'synictimer',
+  'frequencies',
+  'reenlightenment',
+  'tlbflush',
+  'ipi',
+] as const;
+
+type Spec = VirtualMachineInstance['spec'];
+
+const isHostModel = (cpu: CPU | undefined): boolean => (cpu?.model ?? '') === '' || cpu?.model === 'host-model';
+
+function cpuLabels({ domain }: Spec): string[] {
+  const { cpu } = domain;
+  if (!cpu?.model) return [];
+  const required = (cpu.features ?? []).filter(({ policy }) => !policy || policy === 'require');
+  const named = !isHostModel(cpu) && cpu.model !== 'host-passthrough';
+  return [...(named ? [`${CPU_MODEL}${cpu.model}`] : []), ...required.map(({ name }) => `${CPU_FEATURE}${name}`)];
+}
+
+function hypervLabels({ domain }: Spec, config: ClusterConfig): string[] {
+  const hyperv = domain.features?.hyperv;
+  if (!hyperv || !config.isEnabled('HypervStrictCheck')) return [];
+  const isOn = (feature: { readonly enabled?: boolean } | undefined): boolean => feature !== undefined && feature.enabled !== false;
+  return [
+    ...HYPERV_FEATURES.filter((name) => isOn(hyperv[name])).map((name) => `${HYPERV}${name}`),
+    ...(isOn(hyperv.evmcs) ? [`${CPU_VENDOR}Intel`] : []),
+  ];
+}
+
+/** A guest that sees the host's time stamp counter needs a host that counts at the same rate. */
+function tscLabels({ spec, status }: VirtualMachineInstance): string[] {
+  const frequency = status?.topologyHints?.tscFrequency;
+  const invariant = spec.domain.cpu?.features?.some(
+    ({ name, policy }) => name === 'invtsc' && (policy === 'require' || policy === 'force'),
+  );
+  const reenlightenment = spec.domain.features?.hyperv?.reenlightenment;
+  const needed = invariant === true || (reenlightenment !== undefined && reenlightenment.enabled !== false);
+  return needed && frequency ? [`${TSC_FREQUENCY}${frequency}`] : [];
+}
+
+function securityLabels({ domain, architecture }: Spec): string[] {
+  const wanted: [boolean, string][] = [
+    [domain.cpu?.realtime !== undefined, 'kubevirt.io/realtime'],
+    [isSev(domain) && !isSevSnp(domain), 'kubevirt.io/sev'],
+    [isSevEs(domain), 'kubevirt.io/sev-es'],
+    [isSevSnp(domain), 'kubevirt.io/sev-snp'],
+    [architecture === 's390x' && domain.launchSecurity !== undefined, 'kubevirt.io/s390-pv'],
+    [isTdx(domain), 'kubevirt.io/tdx'],
+  ];
+  return wanted.flatMap(([applies, label]) => (applies ? [label] : []));
+}
+
+export function nodeSelector(vmi: VirtualMachineInstance, config: ClusterConfig): Record<string, string> {
+  const { spec, status } = vmi;
+  const machine = status?.machine?.type || spec.domain.machine?.type;
+  const features = [
+    ...(hasDedicatedCpus(spec.domain) ? [LABEL.cpuManager] : []),
+    ...cpuLabels(spec),
+    ...hypervLabels(spec, config),
+    ...(machine ? [`${MACHINE_TYPE}${machine}`] : []),
+    ...tscLabels(vmi),
+    ...securityLabels(spec),
+  ];
+  return {
+    [LABEL.schedulable]: 'true',
+    'kubernetes.io/arch': spec.architecture || config.defaultArchitecture,
+    ...config.spec.developerConfiguration?.nodeSelectors,
+    ...spec.nodeSelector,
+    ...Object.fromEntries(features.map((label) => [label, 'true'])),
+  };
+}
+
+interface Expression {
+  key: string;
+  operator: string;
+  values?: string[];
+}
+
+/** Every alternative of the user's own requirement must meet ours as well. */
+function withRequired(affinity: Affinity | undefined, expressions: readonly Expression[]): Affinity | undefined {
+  if (expressions.length === 0) return affinity;
+  const node = affinity?.nodeAffinity;
+  const terms = node?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const extended = (terms.length > 0 ? terms : [{}]).map((term) => ({
+    ...term,
+    matchExpressions: [...(term.matchExpressions ?? []), ...expressions],
+  }));
+  return { ...affinity, nodeAffinity: { ...node, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: extended } } };
+}
+
+export function affinity({ spec }: VirtualMachineInstance): Affinity | undefined {
+  const { cpu } = spec.domain;
+  const forbidden = (cpu?.features ?? []).filter(({ policy }) => policy === 'forbid').map(({ name }) => `${CPU_FEATURE}${name}`);
+  const absent = [...(isHostModel(cpu) ? [OBSOLETE_HOST_MODEL] : []), ...forbidden];
+  return withRequired(
+    spec.affinity,
+    absent.map((key) => ({ key, operator: 'DoesNotExist' })),
+  );
+}

@@ -1,0 +1,145 @@
+// Containers beside compute that a VMI brings along: hook sidecars (by annotation or by a network binding plugin) and one virtiofs daemon a
+// shared file system.
+import { posix } from 'node:path';
+import type { Container, VirtualMachineInstance } from '../../api/index.js';
+import { KvError } from '../../base/errors.js';
+import { supportResources } from '../../core/resources/support-resources.js';
+import type { PodContext } from './context.js';
+import { emptyDir, type Parts } from './parts.js';
+import * as paths from './paths.js';
+import { sidecarSecurity, unprivileged } from './security.js';
+import type { Volume } from './volumes.js';
+
+const HOOK_ANNOTATION = 'hooks.kubevirt.io/hookSidecars';
+const SOCKETS_VOLUME = 'hook-sidecar-sockets';
+const FILESYSTEM_SOCKETS = 'virtiofs-containers';
+/** 0755: hooks are scripts. */
+const EXECUTABLE = 0o755;
+
+interface HookSidecar {
+  readonly image?: string;
+  readonly imagePullPolicy?: string;
+  readonly command?: string[];
+  readonly args?: string[];
+  readonly configMap?: { readonly name: string; readonly key: string; readonly hookPath: string };
+  readonly pvc?: { readonly name: string; readonly volumePath: string; readonly sharedComputePath?: string };
+  readonly downwardAPI?: string;
+}
+
+function annotated(vmi: VirtualMachineInstance): HookSidecar[] {
+  const text = vmi.metadata.annotations?.[HOOK_ANNOTATION];
+  if (!text) return [];
+  try {
+    return JSON.parse(text) as HookSidecar[];
+  } catch (cause) {
+    throw new KvError('Invalid', `annotation ${HOOK_ANNOTATION} of ${vmi.metadata.name} is no JSON list`, { cause });
+  }
+}
+
+/** One sidecar a binding plugin, however many interfaces use it. */
+function ofPlugins(vmi: VirtualMachineInstance, { config }: PodContext): HookSidecar[] {
+  const names = new Set((vmi.spec.domain.devices.interfaces ?? []).flatMap(({ binding }) => binding?.name ?? []));
+  return [...names].flatMap((name) => {
+    const plugin = config.spec.network?.binding?.[name];
+    if (!plugin?.sidecarImage) return [];
+    return [{ image: plugin.sidecarImage, ...(plugin.downwardAPI ? { downwardAPI: plugin.downwardAPI } : {}) }];
+  });
+}
+
+export const hookSidecars = (vmi: VirtualMachineInstance, ctx: PodContext): HookSidecar[] => [...annotated(vmi), ...ofPlugins(vmi, ctx)];
+
+function hookContainer(hook: HookSidecar, index: number, vmi: VirtualMachineInstance, ctx: PodContext): Container {
+  const name = `hook-sidecar-${index}`;
+  const { configMap, pvc, downwardAPI, command, args } = hook;
+  const pullPolicy = hook.imagePullPolicy || ctx.config.spec.imagePullPolicy;
+  return {
+    name,
+    image: hook.image ?? ctx.launcherImage,
+    ...(pullPolicy ? { imagePullPolicy: pullPolicy } : {}),
+    ...(command ? { command } : {}),
+    ...(args ? { args } : {}),
+    env: [{ name: 'CONTAINER_NAME', value: name }],
+    resources: supportResources('sidecar', ctx.config, vmi.spec.domain) as NonNullable<Container['resources']>,
+    securityContext: sidecarSecurity(vmi),
+    volumeMounts: [
+      { name: SOCKETS_VOLUME, mountPath: paths.HOOK_SOCKETS, subPath: name },
+      ...(configMap ? [{ name: configMap.name, mountPath: configMap.hookPath, subPath: configMap.key }] : []),
+      ...(pvc ? [{ name: pvc.name, mountPath: pvc.volumePath }] : []),
+      ...(downwardAPI === 'device-info' ? [{ name: 'network-info-annotation', mountPath: paths.POD_INFO }] : []),
+    ],
+  };
+}
+
+function hookVolumes({ configMap, pvc }: HookSidecar, ctx: PodContext): Parts[] {
+  if (configMap && !ctx.configMaps?.has(configMap.name)) {
+    throw new KvError('NotFound', `configmaps "${configMap.name}" not found: a hook sidecar needs it`, { reason: 'ConfigMapNotFound' });
+  }
+  return [
+    ...(configMap ? [{ volumes: [{ name: configMap.name, configMap: { name: configMap.name, defaultMode: EXECUTABLE } }] }] : []),
+    ...(pvc
+      ? [
+          {
+            volumes: [{ name: pvc.name, persistentVolumeClaim: { claimName: pvc.name } }],
+            ...(pvc.sharedComputePath ? { mounts: [{ name: pvc.name, mountPath: pvc.sharedComputePath }] } : {}),
+          },
+        ]
+      : []),
+  ];
+}
+
+export function hookParts(vmi: VirtualMachineInstance, ctx: PodContext): Parts[] {
+  const hooks = hookSidecars(vmi, ctx);
+  if (hooks.length === 0) return [];
+  return [
+    { volumes: [emptyDir(SOCKETS_VOLUME)], mounts: [{ name: SOCKETS_VOLUME, mountPath: paths.HOOK_SOCKETS }] },
+    ...hooks.flatMap((hook) => hookVolumes(hook, ctx)),
+    { containers: hooks.map((hook, index) => hookContainer(hook, index, vmi, ctx)) },
+  ];
+}
+
+/** Where the daemon finds the files it shows; the token of a service account is mounted by the kubelet. */
+function sharedDirectory({ name, ...source }: Volume): { readonly path: string; readonly isMounted: boolean } {
+  if (source.serviceAccount) return { path: '/var/run/secrets/kubernetes.io/serviceaccount/', isMounted: false };
+  const directory = source.configMap ? 'config-map' : source.secret ? 'secret' : source.downwardAPI ? 'downwardapi' : 'vmi-disks';
+  return { path: posix.join(paths.PRIVATE, directory, name), isMounted: true };
+}
+
+const ROOT_AS_QEMU = '--translate-uid=host:107:0:1';
+
+function virtiofsContainer(volume: Volume, vmi: VirtualMachineInstance, ctx: PodContext): Container {
+  const shared = sharedDirectory(volume);
+  return {
+    name: `virtiofs-${volume.name}`,
+    image: ctx.launcherImage,
+    ...(ctx.config.spec.imagePullPolicy ? { imagePullPolicy: ctx.config.spec.imagePullPolicy } : {}),
+    command: ['/usr/libexec/virtiofsd'],
+    args: [
+      `--socket-path=${posix.join(paths.VIRTIOFS_SOCKETS, `${volume.name}.sock`)}`,
+      `--shared-dir=${shared.path}`,
+      '--sandbox=none',
+      '--cache=auto',
+      '--migration-on-error=guest-error',
+      '--migration-mode=find-paths',
+      ...(volume.serviceAccount ? [ROOT_AS_QEMU] : []),
+    ],
+    resources: supportResources('virtiofs', ctx.config, vmi.spec.domain) as NonNullable<Container['resources']>,
+    securityContext: unprivileged,
+    volumeMounts: [
+      { name: FILESYSTEM_SOCKETS, mountPath: paths.VIRTIOFS_SOCKETS },
+      ...(shared.isMounted ? [{ name: volume.name, mountPath: shared.path }] : []),
+    ],
+  };
+}
+
+/** Paths of compute's own container are shared by compute itself. */
+export function filesystemParts(vmi: VirtualMachineInstance, ctx: PodContext): Parts[] {
+  const volumes = vmi.spec.volumes ?? [];
+  const shown = (vmi.spec.domain.devices.filesystems ?? [])
+    .map(({ name }) => volumes.find((volume) => volume.name === name))
+    .filter((volume) => volume !== undefined && volume.containerPath === undefined);
+  if (shown.length === 0) return [];
+  return [
+    { volumes: [emptyDir(FILESYSTEM_SOCKETS)], mounts: [{ name: FILESYSTEM_SOCKETS, mountPath: paths.VIRTIOFS_SOCKETS }] },
+    { containers: shown.flatMap((volume) => (volume ? [virtiofsContainer(volume, vmi, ctx)] : [])) },
+  ];
+}
