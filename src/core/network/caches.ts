@@ -1,6 +1,9 @@
 // The files that phase 1 leaves behind, as types and paths: the node agent's own journal, and what the launcher reads to finish an
 // interface (domain XML, DHCP). Written by the node agent only; both sides compute the path from here.
 import { posix } from 'node:path';
+import { PRIVATE_DIR } from '../storage/paths.js';
+
+export { dhcpStartedFile as dhcpStartedPath, PRIVATE_DIR } from '../storage/paths.js';
 
 /** 0 pending, 1 started, 2 finished. Found at 1 again, a network is half done and cannot be repaired. */
 export type NetworkState = 0 | 1 | 2;
@@ -48,8 +51,6 @@ export interface LauncherInterface {
   readonly dhcp6?: DhcpV6Config;
 }
 
-export const PRIVATE_DIR = '/var/run/kubevirt-private';
-
 /** One file a network; names of networks may hold slashes, which no file name may. */
 export const podInterfaceCachePath = (vmiUid: string, network: string): string =>
   posix.join(PRIVATE_DIR, 'network-info-cache', vmiUid, encodeURIComponent(network));
@@ -58,6 +59,3 @@ export const podInterfaceCacheDir = (vmiUid: string): string => posix.join(PRIVA
 
 /** As the launcher sees it; the node agent prefixes /proc/<pid>/root. */
 export const launcherInterfacePath = (podInterface: string): string => posix.join(PRIVATE_DIR, `vif-cache-${podInterface}.json`);
-
-/** Exists once the DHCP server of this interface answers. */
-export const dhcpStartedPath = (podInterface: string): string => posix.join(PRIVATE_DIR, `dhcp_started-${podInterface}`);

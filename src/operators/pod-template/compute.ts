@@ -2,10 +2,10 @@
 import type { Container, VirtualMachineInstance } from '../../api/index.js';
 import type { Amount } from '../../api/quantity.js';
 import { computeResources } from '../../core/resources/compute-resources.js';
+import { PRIVATE_DIR } from '../../core/storage/paths.js';
 import type { PodContext } from './context.js';
 import { networkResources } from './networks.js';
 import type { AllParts } from './parts.js';
-import { PRIVATE } from './paths.js';
 import { podProbe } from './probes.js';
 import { computeSecurity, isNonRoot } from './security.js';
 import { hookSidecars } from './sidecars.js';
@@ -70,8 +70,8 @@ function environment(vmi: VirtualMachineInstance, { config }: PodContext): Env {
   const values: [string, string | undefined][] = [
     ...(isNonRoot(vmi)
       ? ([
-          ['XDG_CACHE_HOME', PRIVATE],
-          ['XDG_CONFIG_HOME', PRIVATE],
+          ['XDG_CACHE_HOME', PRIVATE_DIR],
+          ['XDG_CONFIG_HOME', PRIVATE_DIR],
           ['XDG_RUNTIME_DIR', '/var/run'],
         ] as [string, string][])
       : []),

@@ -3,16 +3,19 @@
 import { posix } from 'node:path';
 import type { Container, VirtualMachineInstance } from '../../api/index.js';
 import { supportResources } from '../../core/resources/support-resources.js';
+import { CONTAINER_DISKS_DIR, imageVolumeDir } from '../../core/storage/paths.js';
 import type { PodContext } from './context.js';
-import { emptyDir, type Parts, type VolumeMount } from './parts.js';
-import * as paths from './paths.js';
+import { emptyDir, type Parts } from './parts.js';
 import { unprivileged } from './security.js';
 
 const KERNEL_BOOT_VOLUME = 'kernel-boot-volume';
 const BINARY_VOLUME = 'virt-bin-share-dir';
 const DISKS_VOLUME = 'container-disks';
-/** Static, so that it runs in an image that holds nothing but a disk. */
-const HOLDER = '/usr/bin/container-disk';
+const KERNEL_BOOT_DIR = '/var/run/kubevirt-kernel-boot';
+/** An init that only waits; static, so that it runs in an image that holds nothing but a disk. */
+const HOLDER = '/usr/bin/catatonit';
+const HOLDER_DIR = '/container-disk-binary';
+const WAIT = '-P';
 
 interface ImageDisk {
   /** Of the pod's volume; the side container is named after it. */
@@ -21,8 +24,8 @@ interface ImageDisk {
   readonly pullPolicy?: string;
   /** Where compute sees the image's files. */
   readonly mountPath: string;
-  /** Name of the holder's socket, by which the node agent finds the container. */
-  readonly socket: string;
+  /** In the holder's environment, by which the node agent finds the process. */
+  readonly id: string;
 }
 
 const policy = (imagePullPolicy: string | undefined): { pullPolicy?: string } => (imagePullPolicy ? { pullPolicy: imagePullPolicy } : {});
@@ -36,8 +39,8 @@ function imageDisks({ spec }: VirtualMachineInstance): ImageDisk[] {
             volume: name,
             image: containerDisk.image,
             ...policy(containerDisk.imagePullPolicy),
-            mountPath: posix.join(paths.IMAGE_VOLUME, `disk_${index}`),
-            socket: `disk_${index}`,
+            mountPath: imageVolumeDir(index),
+            id: `disk_${index}`,
           },
         ]
       : [],
@@ -45,7 +48,7 @@ function imageDisks({ spec }: VirtualMachineInstance): ImageDisk[] {
   const kernel = spec.domain.firmware?.kernelBoot?.container;
   if (!kernel) return disks;
   const { image, imagePullPolicy } = kernel;
-  return [...disks, { volume: KERNEL_BOOT_VOLUME, image, ...policy(imagePullPolicy), mountPath: paths.KERNEL_BOOT, socket: 'kernel-boot' }];
+  return [...disks, { volume: KERNEL_BOOT_VOLUME, image, ...policy(imagePullPolicy), mountPath: KERNEL_BOOT_DIR, id: 'kernel-boot' }];
 }
 
 const asVolume = ({ volume, image, pullPolicy, mountPath }: ImageDisk): Parts => ({
@@ -53,32 +56,29 @@ const asVolume = ({ volume, image, pullPolicy, mountPath }: ImageDisk): Parts =>
   mounts: [{ name: volume, mountPath, readOnly: true }],
 });
 
-const disksMount = (): VolumeMount => ({ name: DISKS_VOLUME, mountPath: paths.CONTAINER_DISKS });
-
 function holder(disk: ImageDisk, vmi: VirtualMachineInstance, ctx: PodContext): Container {
   return {
     name: `volume${disk.volume}`,
     image: disk.image,
     ...(disk.pullPolicy ? { imagePullPolicy: disk.pullPolicy } : {}),
-    command: [HOLDER],
-    args: ['--copy-path', posix.join(paths.CONTAINER_DISKS, disk.socket)],
+    command: [posix.join(HOLDER_DIR, posix.basename(HOLDER)), WAIT],
+    env: [{ name: 'CONTAINER_DISK_ID', value: disk.id }],
     resources: supportResources('container-disk', ctx.config, vmi.spec.domain) as NonNullable<Container['resources']>,
     securityContext: unprivileged,
-    volumeMounts: [disksMount(), { name: BINARY_VOLUME, mountPath: posix.dirname(HOLDER), readOnly: true }],
+    volumeMounts: [{ name: BINARY_VOLUME, mountPath: HOLDER_DIR, readOnly: true }],
   };
 }
 
 /** The holder's program comes from the launcher image; disk images need not contain any. */
 function binaryProvider(vmi: VirtualMachineInstance, ctx: PodContext): Container {
-  const target = '/init';
   return {
     name: 'container-disk-binary',
     image: ctx.launcherImage,
     ...(ctx.config.spec.imagePullPolicy ? { imagePullPolicy: ctx.config.spec.imagePullPolicy } : {}),
-    command: ['/bin/cp', HOLDER, posix.join(target, posix.basename(HOLDER))],
+    command: ['/bin/cp', HOLDER, HOLDER_DIR],
     resources: supportResources('container-disk', ctx.config, vmi.spec.domain) as NonNullable<Container['resources']>,
     securityContext: unprivileged,
-    volumeMounts: [{ name: BINARY_VOLUME, mountPath: target }],
+    volumeMounts: [{ name: BINARY_VOLUME, mountPath: HOLDER_DIR }],
   };
 }
 
@@ -89,7 +89,7 @@ export function containerDisks(vmi: VirtualMachineInstance, ctx: PodContext): Pa
   return [
     {
       volumes: [emptyDir(BINARY_VOLUME), emptyDir(DISKS_VOLUME)],
-      mounts: [{ ...disksMount(), mountPropagation: 'HostToContainer' }],
+      mounts: [{ name: DISKS_VOLUME, mountPath: CONTAINER_DISKS_DIR, mountPropagation: 'HostToContainer' }],
       initContainers: [binaryProvider(vmi, ctx)],
       containers: disks.map((disk) => holder(disk, vmi, ctx)),
     },

@@ -16,7 +16,8 @@ const HOSTNAME = 'kubernetes.io/hostname';
 const TOLERATED = ['disk-pressure', 'memory-pressure', 'network-unavailable', 'pid-pressure', 'unschedulable'];
 const OWNER_NAME = 'kubevirt.io/owner-vmi-name';
 const OWNER_UID = 'kubevirt.io/owner-vmi-uid';
-const HOLD = ['/bin/sh', '-c', '/usr/bin/container-disk --copy-path /path/hp'];
+/** Waits until it is deleted. */
+const HOLD = ['/usr/bin/catatonit', '-P'];
 
 /** The level of user:role:type:level; a node without SELinux says none. */
 function selinuxLevel({ status, metadata }: VirtualMachineInstance): string {

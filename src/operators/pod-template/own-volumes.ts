@@ -4,27 +4,30 @@ import { posix } from 'node:path';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import { hasTpm } from '../../core/resources/devices.js';
+import * as paths from '../../core/storage/paths.js';
 import type { PodContext } from './context.js';
 import { emptyDir, type Parts, type VolumeMount } from './parts.js';
-import * as paths from './paths.js';
+import { isNonRoot } from './security.js';
+
+const PLUGIN_SOCKETS_DIR = `${paths.PUBLIC_DIR}-plugin`;
 
 function directory(name: string, mountPath: string, mountPropagation?: 'HostToContainer'): Parts {
   return { volumes: [emptyDir(name)], mounts: [{ name, mountPath, ...(mountPropagation ? { mountPropagation } : {}) }] };
 }
 
 const WORKING: readonly Parts[] = [
-  directory('private', paths.PRIVATE),
-  directory('public', paths.SHARE),
-  directory('ephemeral-disks', paths.EPHEMERAL_DISKS),
-  directory('libvirt-runtime', paths.LIBVIRT_RUNTIME),
-  directory('sockets', paths.SOCKETS),
+  directory('private', paths.PRIVATE_DIR),
+  directory('public', paths.PUBLIC_DIR),
+  directory('ephemeral-disks', paths.EPHEMERAL_DIR),
+  directory('libvirt-runtime', paths.LIBVIRT_RUNTIME_DIR),
+  directory('sockets', paths.SOCKETS_DIR),
 ];
 
 const HUGEPAGES: Parts = {
   volumes: [{ name: 'hugepages', emptyDir: { medium: 'HugePages' } }, emptyDir('hugetblfs-dir')],
   mounts: [
-    { name: 'hugepages', mountPath: paths.HUGEPAGES },
-    { name: 'hugetblfs-dir', mountPath: posix.join(paths.HUGEPAGES, 'libvirt', 'qemu') },
+    { name: 'hugepages', mountPath: paths.HUGEPAGES_DIR },
+    { name: 'hugetblfs-dir', mountPath: posix.join(paths.HUGEPAGES_DIR, 'libvirt', 'qemu') },
   ],
 };
 
@@ -32,10 +35,14 @@ const NETWORK_INFO: Parts = {
   volumes: [
     {
       name: 'network-info-annotation',
-      downwardAPI: { items: [{ path: 'network-info', fieldRef: { fieldPath: "metadata.annotations['kubevirt.io/network-info']" } }] },
+      downwardAPI: {
+        items: [
+          { path: posix.basename(paths.NETWORK_INFO_FILE), fieldRef: { fieldPath: "metadata.annotations['kubevirt.io/network-info']" } },
+        ],
+      },
     },
   ],
-  mounts: [{ name: 'network-info-annotation', mountPath: paths.POD_INFO }],
+  mounts: [{ name: 'network-info-annotation', mountPath: posix.dirname(paths.NETWORK_INFO_FILE) }],
 };
 
 const hasPersistentTpm = ({ spec }: VirtualMachineInstance): boolean => hasTpm(spec.domain) && spec.domain.devices.tpm?.persistent === true;
@@ -56,8 +63,8 @@ function vmState(vmi: VirtualMachineInstance, { backendStorageClaim }: PodContex
       reason: 'BackendStorageNotReady',
     });
   }
-  const libvirt = posix.join(paths.PRIVATE, 'libvirt');
-  const qemu = posix.join(libvirt, 'qemu');
+  const asRoot = !isNonRoot(vmi);
+  const qemu = posix.join(paths.PRIVATE_DIR, 'libvirt', 'qemu');
   const mount = (subPath: string, mountPath: string): VolumeMount => ({ name: 'vm-state', subPath, mountPath });
   return {
     volumes: [
@@ -66,14 +73,12 @@ function vmState(vmi: VirtualMachineInstance, { backendStorageClaim }: PodContex
       emptyDir('private-libvirt-qemu'),
     ],
     mounts: [
-      { name: 'private-libvirt', mountPath: libvirt },
+      { name: 'private-libvirt', mountPath: posix.dirname(qemu) },
       { name: 'private-libvirt-qemu', mountPath: qemu },
-      mount('meta', '/run/kubevirt-private/backend-storage-meta'),
-      ...(hasPersistentTpm(vmi)
-        ? [mount('swtpm', posix.join(qemu, 'swtpm')), mount('swtpm-localca', posix.join(paths.PRIVATE, 'var/lib/swtpm-localca'))]
-        : []),
-      ...(hasPersistentEfi(vmi) ? [mount('nvram', posix.join(qemu, 'nvram'))] : []),
-      ...(tracksBlocks(vmi) ? [mount('cbt', posix.join(qemu, 'cbt'))] : []),
+      mount('meta', paths.BACKEND_STORAGE_META_DIR),
+      ...(hasPersistentTpm(vmi) ? [mount('swtpm', paths.swtpmDir(asRoot)), mount('swtpm-localca', paths.swtpmCaDir(asRoot))] : []),
+      ...(hasPersistentEfi(vmi) ? [mount('nvram', paths.nvramDir(asRoot))] : []),
+      ...(tracksBlocks(vmi) ? [mount('cbt', paths.backupTrackingDir(asRoot))] : []),
     ],
   };
 }
@@ -90,10 +95,10 @@ export function ownVolumes(vmi: VirtualMachineInstance, ctx: PodContext): Parts[
   const { domain } = vmi.spec;
   return [
     ...WORKING,
-    ...(domain.devices.disableHotplug === true ? [] : [directory('hotplug-disks', paths.HOTPLUG_DISKS, 'HostToContainer')]),
+    ...(domain.devices.disableHotplug === true ? [] : [directory('hotplug-disks', paths.HOTPLUG_DISKS_DIR, 'HostToContainer')]),
     ...(domain.memory?.hugepages ? [HUGEPAGES] : []),
     ...(needsNetworkInfo(vmi, ctx) ? [NETWORK_INFO] : []),
-    ...(ctx.config.isEnabled('Plugins') ? [directory('kubevirt-plugin-sockets', paths.PLUGIN_SOCKETS)] : []),
+    ...(ctx.config.isEnabled('Plugins') ? [directory('kubevirt-plugin-sockets', PLUGIN_SOCKETS_DIR)] : []),
     vmState(vmi, ctx),
   ];
 }

@@ -4,14 +4,15 @@ import { posix } from 'node:path';
 import type { Container, VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import { supportResources } from '../../core/resources/support-resources.js';
+import { configPaths, NETWORK_INFO_FILE, VIRTIOFS_DIR, virtiofsSocket, volumeDir } from '../../core/storage/paths.js';
 import type { PodContext } from './context.js';
 import { emptyDir, type Parts } from './parts.js';
-import * as paths from './paths.js';
 import { sidecarSecurity, unprivileged } from './security.js';
 import type { Volume } from './volumes.js';
 
 const HOOK_ANNOTATION = 'hooks.kubevirt.io/hookSidecars';
 const SOCKETS_VOLUME = 'hook-sidecar-sockets';
+const HOOK_SOCKETS_DIR = '/var/run/kubevirt-hooks';
 const FILESYSTEM_SOCKETS = 'virtiofs-containers';
 /** 0755: hooks are scripts. */
 const EXECUTABLE = 0o755;
@@ -62,10 +63,10 @@ function hookContainer(hook: HookSidecar, index: number, vmi: VirtualMachineInst
     resources: supportResources('sidecar', ctx.config, vmi.spec.domain) as NonNullable<Container['resources']>,
     securityContext: sidecarSecurity(vmi),
     volumeMounts: [
-      { name: SOCKETS_VOLUME, mountPath: paths.HOOK_SOCKETS, subPath: name },
+      { name: SOCKETS_VOLUME, mountPath: HOOK_SOCKETS_DIR, subPath: name },
       ...(configMap ? [{ name: configMap.name, mountPath: configMap.hookPath, subPath: configMap.key }] : []),
       ...(pvc ? [{ name: pvc.name, mountPath: pvc.volumePath }] : []),
-      ...(downwardAPI === 'device-info' ? [{ name: 'network-info-annotation', mountPath: paths.POD_INFO }] : []),
+      ...(downwardAPI === 'device-info' ? [{ name: 'network-info-annotation', mountPath: posix.dirname(NETWORK_INFO_FILE) }] : []),
     ],
   };
 }
@@ -91,7 +92,7 @@ export function hookParts(vmi: VirtualMachineInstance, ctx: PodContext): Parts[]
   const hooks = hookSidecars(vmi, ctx);
   if (hooks.length === 0) return [];
   return [
-    { volumes: [emptyDir(SOCKETS_VOLUME)], mounts: [{ name: SOCKETS_VOLUME, mountPath: paths.HOOK_SOCKETS }] },
+    { volumes: [emptyDir(SOCKETS_VOLUME)], mounts: [{ name: SOCKETS_VOLUME, mountPath: HOOK_SOCKETS_DIR }] },
     ...hooks.flatMap((hook) => hookVolumes(hook, ctx)),
     { containers: hooks.map((hook, index) => hookContainer(hook, index, vmi, ctx)) },
   ];
@@ -99,9 +100,9 @@ export function hookParts(vmi: VirtualMachineInstance, ctx: PodContext): Parts[]
 
 /** Where the daemon finds the files it shows; the token of a service account is mounted by the kubelet. */
 function sharedDirectory({ name, ...source }: Volume): { readonly path: string; readonly isMounted: boolean } {
-  if (source.serviceAccount) return { path: '/var/run/secrets/kubernetes.io/serviceaccount/', isMounted: false };
-  const directory = source.configMap ? 'config-map' : source.secret ? 'secret' : source.downwardAPI ? 'downwardapi' : 'vmi-disks';
-  return { path: posix.join(paths.PRIVATE, directory, name), isMounted: true };
+  if (source.serviceAccount) return { path: configPaths('serviceAccount', name).source, isMounted: false };
+  const kind = (['configMap', 'secret', 'downwardAPI'] as const).find((candidate) => source[candidate] !== undefined);
+  return { path: kind ? configPaths(kind, name).source : volumeDir(name), isMounted: true };
 }
 
 const ROOT_AS_QEMU = '--translate-uid=host:107:0:1';
@@ -114,7 +115,7 @@ function virtiofsContainer(volume: Volume, vmi: VirtualMachineInstance, ctx: Pod
     ...(ctx.config.spec.imagePullPolicy ? { imagePullPolicy: ctx.config.spec.imagePullPolicy } : {}),
     command: ['/usr/libexec/virtiofsd'],
     args: [
-      `--socket-path=${posix.join(paths.VIRTIOFS_SOCKETS, `${volume.name}.sock`)}`,
+      `--socket-path=${virtiofsSocket(volume.name)}`,
       `--shared-dir=${shared.path}`,
       '--sandbox=none',
       '--cache=auto',
@@ -125,7 +126,7 @@ function virtiofsContainer(volume: Volume, vmi: VirtualMachineInstance, ctx: Pod
     resources: supportResources('virtiofs', ctx.config, vmi.spec.domain) as NonNullable<Container['resources']>,
     securityContext: unprivileged,
     volumeMounts: [
-      { name: FILESYSTEM_SOCKETS, mountPath: paths.VIRTIOFS_SOCKETS },
+      { name: FILESYSTEM_SOCKETS, mountPath: VIRTIOFS_DIR },
       ...(shared.isMounted ? [{ name: volume.name, mountPath: shared.path }] : []),
     ],
   };
@@ -139,7 +140,7 @@ export function filesystemParts(vmi: VirtualMachineInstance, ctx: PodContext): P
     .filter((volume) => volume !== undefined && volume.containerPath === undefined);
   if (shown.length === 0) return [];
   return [
-    { volumes: [emptyDir(FILESYSTEM_SOCKETS)], mounts: [{ name: FILESYSTEM_SOCKETS, mountPath: paths.VIRTIOFS_SOCKETS }] },
+    { volumes: [emptyDir(FILESYSTEM_SOCKETS)], mounts: [{ name: FILESYSTEM_SOCKETS, mountPath: VIRTIOFS_DIR }] },
     { containers: shown.flatMap((volume) => (volume ? [virtiofsContainer(volume, vmi, ctx)] : [])) },
   ];
 }

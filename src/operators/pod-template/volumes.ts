@@ -3,9 +3,16 @@
 import { posix } from 'node:path';
 import type { PodVolume, VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
+import {
+  accessCredentialDir,
+  type ConfigKind,
+  configPaths,
+  DOWNWARD_METRICS_MOUNT,
+  secretDir,
+  volumeDir,
+} from '../../core/storage/paths.js';
 import type { PodContext } from './context.js';
 import { combine, type Parts, type VolumeMount } from './parts.js';
-import { PRIVATE, VMI_DISKS } from './paths.js';
 
 export type Volume = NonNullable<VirtualMachineInstance['spec']['volumes']>[number];
 
@@ -38,7 +45,7 @@ function claim(volume: Volume, claimName: string, { ctx }: Situation, readOnly?:
   const volumes = [claimVolume(volume.name, claimName, readOnly)];
   return isBlockClaim(claimName, ctx)
     ? { volumes, devices: [{ name: volume.name, devicePath: `/dev/${volume.name}` }] }
-    : { volumes, mounts: [{ name: volume.name, mountPath: posix.join(VMI_DISKS, volume.name) }] };
+    : { volumes, mounts: [{ name: volume.name, mountPath: volumeDir(volume.name) }] };
 }
 
 const persistentVolumeClaim: Source = (volume, at) => {
@@ -53,27 +60,23 @@ const hostDisk: Source = (volume) => {
   const type = volume.hostDisk.type === 'DiskOrCreate' ? 'DirectoryOrCreate' : 'Directory';
   return {
     volumes: [{ name: volume.name, hostPath: { path: posix.dirname(volume.hostDisk.path), type } }],
-    mounts: [{ name: volume.name, mountPath: posix.join(VMI_DISKS, volume.name) }],
+    mounts: [{ name: volume.name, mountPath: volumeDir(volume.name) }],
   };
 };
 
-const readOnlyMount = (name: string, ...path: readonly string[]): VolumeMount => ({
-  name,
-  mountPath: posix.join(PRIVATE, ...path),
-  readOnly: true,
-});
+const readOnlyMount = (name: string, mountPath: string): VolumeMount => ({ name, mountPath, readOnly: true });
 
 const optional = (value: boolean | undefined): { optional?: boolean } => (value === undefined ? {} : { optional: value });
 
 /** Files that become a disk of their own: compute reads them, unless a virtiofs daemon shows them. */
-const asFiles = (volume: Volume, source: PodVolume, directory: string, { isFilesystem }: Situation): Parts => ({
+const asFiles = (volume: Volume, source: PodVolume, kind: ConfigKind, { isFilesystem }: Situation): Parts => ({
   volumes: [source],
-  ...(isFilesystem ? {} : { mounts: [readOnlyMount(volume.name, directory, volume.name)] }),
+  ...(isFilesystem ? {} : { mounts: [readOnlyMount(volume.name, configPaths(kind, volume.name).source)] }),
 });
 
 const configMap: Source = (volume, at) => {
   const { name, configMap: source } = volume;
-  return source && asFiles(volume, { name, configMap: { ...named('name', source.name), ...optional(source.optional) } }, 'config-map', at);
+  return source && asFiles(volume, { name, configMap: { ...named('name', source.name), ...optional(source.optional) } }, 'configMap', at);
 };
 
 const secret: Source = (volume, at) => {
@@ -86,7 +89,7 @@ const secret: Source = (volume, at) => {
 const downwardApi: Source = (volume, at) => {
   const { name, downwardAPI: source } = volume;
   const items = source?.fields as NonNullable<PodVolume['downwardAPI']>['items'];
-  return source && asFiles(volume, { name, downwardAPI: items === undefined ? {} : { items } }, 'downwardapi', at);
+  return source && asFiles(volume, { name, downwardAPI: items === undefined ? {} : { items } }, 'downwardAPI', at);
 };
 
 const named = <K extends string>(key: K, value: string | undefined): { [P in K]?: string } =>
@@ -94,7 +97,7 @@ const named = <K extends string>(key: K, value: string | undefined): { [P in K]?
 
 const sysprep: Source = ({ name, sysprep: source }) => {
   if (!source) return undefined;
-  const mounts = [readOnlyMount(name, 'sysprep', name)];
+  const mounts = [readOnlyMount(name, configPaths('sysprep', name).source)];
   if (source.secret) return { volumes: [{ name, secret: named('secretName', source.secret.name) }], mounts };
   if (source.configMap) return { volumes: [{ name, configMap: named('name', source.configMap.name) }], mounts };
   throw new KvError('Invalid', `Sysprep must have Secret or ConfigMap reference set: volume ${name} has neither`, {
@@ -107,7 +110,7 @@ function secretFiles(volume: string, secretName: string | undefined, suffix: str
   const name = `${volume}-${suffix}`;
   return {
     volumes: [{ name, secret: named('secretName', secretName) }],
-    mounts: keys.map((key) => ({ ...readOnlyMount(name, 'secret', volume, key), subPath: key })),
+    mounts: keys.map((key) => ({ ...readOnlyMount(name, posix.join(secretDir(volume), key)), subPath: key })),
   };
 }
 
@@ -124,7 +127,7 @@ const cloudInit: Source = ({ name, cloudInitNoCloud, cloudInitConfigDrive }) => 
 const downwardMetrics: Source = ({ name, downwardMetrics: source }) =>
   source && {
     volumes: [{ name, emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }],
-    mounts: [{ name, mountPath: posix.join(PRIVATE, 'downwardmetric-disk') }],
+    mounts: [{ name, mountPath: DOWNWARD_METRICS_MOUNT }],
   };
 
 const SOURCES: readonly Source[] = [
@@ -144,8 +147,11 @@ function accessCredentials({ spec }: VirtualMachineInstance): Parts {
     const source = sshPublicKey?.source ?? userPassword?.source;
     return source?.secret?.secretName ?? [];
   });
-  const volumes = names.map((secretName) => ({ name: `${secretName}-access-cred`, secret: { secretName } }));
-  return { volumes, mounts: volumes.map(({ name }) => readOnlyMount(name, 'secret', name)) };
+  const volume = (secretName: string): string => `${secretName}-access-cred`;
+  return {
+    volumes: names.map((secretName) => ({ name: volume(secretName), secret: { secretName } })),
+    mounts: names.map((secretName) => readOnlyMount(volume(secretName), accessCredentialDir(secretName))),
+  };
 }
 
 /** Throws NotFound while a claim is missing, Invalid for a volume that names nothing. */
