@@ -20,7 +20,8 @@ export function detectCgroups(mounts: string): CgroupLayout {
   const old = entries.filter((entry) => entry.type === 'cgroup');
   // A lone name=systemd hierarchy beside version 2 limits nothing: such a machine is a version 2 machine.
   // Beside version 1 a version 2 mount may exist, without controllers; the runtimes make groups in it all the same.
-  if (old.some((entry) => entry.options.includes('memory'))) return { version: 1, mounts: [...new Set(entries.map((entry) => entry.path))] };
+  if (old.some((entry) => entry.options.includes('memory')))
+    return { version: 1, mounts: [...new Set(entries.map((entry) => entry.path))] };
   const unified = entries.find((entry) => entry.type === 'cgroup2');
   if (unified) return { version: 2, mount: unified.path };
   throw new KvError('Terminal', 'no control groups are mounted (/proc/mounts shows none); mount cgroup2 on /sys/fs/cgroup, then try again');

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { KvError } from '../../src/base/errors.js';
 import { type ClusterConfig, clusterConfig } from './config.js';
 import { down } from './down.js';
+import { statusReason } from './health.js';
 import { loadIntoNode } from './images.js';
 import { leaderPid } from './node.js';
 import { type Log, timedLog } from './progress.js';
 import { run } from './run.js';
-import { statusReason, up } from './up.js';
+import { up } from './up.js';
 
 export interface ClusterNode {
   readonly name: string;

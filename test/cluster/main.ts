@@ -6,11 +6,12 @@ import { messageOf } from '../../src/base/errors.js';
 import { loadEverywhere, nodePid } from './cluster.js';
 import { type ClusterConfig, clusterConfig } from './config.js';
 import { down } from './down.js';
+import { statusReason } from './health.js';
 import { readRecord } from './process-records.js';
 import { logTail } from './processes.js';
 import { timedLog } from './progress.js';
 import { run } from './run.js';
-import { statusReason, up } from './up.js';
+import { up } from './up.js';
 
 const USAGE = `usage: npm run cluster -- COMMAND
   up                 start the two-node cluster, or repair it

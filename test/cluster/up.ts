@@ -9,6 +9,7 @@ import { adoptProcess, type CgroupLayout, createCgroups, readCgroupLayout } from
 import type { ClusterConfig } from './config.js';
 import { controlPlane, renderAuditPolicy, renderCorefile } from './control-plane.js';
 import { tearDown } from './down.js';
+import { type Fresh, isHealthy, unhealthyReason, unreadyReason } from './health.js';
 import { loadIntoNode, writeOwnImages } from './images.js';
 import { withLock } from './lock.js';
 import { ensureHostNetwork } from './network.js';
@@ -16,7 +17,7 @@ import { ensureAgents, ensureNodeRuntime, isNodeRunning } from './node.js';
 import { baseObjects } from './objects.js';
 import { ensurePki } from './pki.js';
 import { isAlive, readRecord, readRecords } from './process-records.js';
-import { type Daemon, ensureDaemon, isRunning, logTail } from './processes.js';
+import { type Daemon, ensureDaemon, logTail } from './processes.js';
 import { type Log, seconds } from './progress.js';
 import { waitFor } from './wait.js';
 
@@ -103,13 +104,6 @@ async function startControlPlane(config: ClusterConfig, api: Api, cgroups: Cgrou
   for (const daemon of followers) await start(daemon);
 }
 
-/** The failed checks out of the verbose health answer. */
-export function unreadyReason(answer: { status: number; body: string }): string | undefined {
-  if (answer.status === 200) return undefined;
-  const failed = [...answer.body.matchAll(/^\[-\](\S+)/gm)].map((match) => match[1]);
-  return failed.length > 0 ? `not ready: ${failed.slice(0, 4).join(', ')}` : `it answers ${answer.status}`;
-}
-
 async function startRuntimes(config: ClusterConfig, cgroups: CgroupLayout, archives: readonly string[], log: Log): Promise<number[]> {
   return await Promise.all(
     config.nodes.map(async (node) => {
@@ -119,12 +113,6 @@ async function startRuntimes(config: ClusterConfig, cgroups: CgroupLayout, archi
       return leader;
     }),
   );
-}
-
-/** Nodes whose kubelet was started at `since`: what was reported before counts for nothing. */
-interface Fresh {
-  readonly nodes: readonly string[];
-  readonly since: number;
 }
 
 interface ClusterWait {
@@ -160,78 +148,6 @@ function endedReason(config: ClusterConfig, name: string): string | undefined {
 /** The ends of the logs of those that are not well, or of all of them when all live. */
 function evidence(config: ClusterConfig, names: readonly string[]): string {
   return names.map((name) => `--- ${name}\n${logTail(config, name, 5)}`).join('\n');
-}
-
-export interface NodeStatus {
-  readonly metadata: { readonly name: string };
-  readonly status?: { readonly conditions?: readonly NodeCondition[] };
-}
-
-interface NodeCondition {
-  readonly type: string;
-  readonly status: string;
-  readonly message?: string;
-}
-
-/** Why a node is not Ready; a node that never reported has no such condition. */
-export function notReadyReason(node: NodeStatus): string | undefined {
-  const ready = node.status?.conditions?.find((condition) => condition.type === 'Ready');
-  if (ready?.status === 'True') return undefined;
-  return `${node.metadata.name}: ${ready?.message ?? 'its kubelet has not reported yet'}`;
-}
-
-/** A kubelet renews its lease at its start, but repeats an unchanged status only minutes later. */
-async function staleReason(api: Api, fresh: Fresh): Promise<string | undefined> {
-  for (const node of fresh.nodes) {
-    const answer = await api.get(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${node}`);
-    const lease = answer.status === 200 ? (JSON.parse(answer.body) as { spec: { renewTime?: string } }) : undefined;
-    if (!(Date.parse(lease?.spec.renewTime ?? '') >= fresh.since)) return `${node}: its kubelet has not reported since it was started`;
-  }
-  return undefined;
-}
-
-const ACCOUNTS = ['default', 'kube-system'];
-
-async function unhealthyReason(config: ClusterConfig, api: Api, fresh?: Fresh): Promise<string | undefined> {
-  const unready = unreadyReason(await api.get('/readyz?verbose'));
-  if (unready !== undefined) return `API server ${unready}`;
-  const nodes = await api.read<{ items: NodeStatus[] }>('/api/v1/nodes');
-  const reason = nodes.items.map(notReadyReason).find((each) => each !== undefined);
-  if (reason !== undefined) return reason;
-  if (nodes.items.length < config.nodes.length) return `${nodes.items.length} of ${config.nodes.length} nodes are there`;
-  for (const namespace of ACCOUNTS) {
-    // Without the account every pod of the namespace is refused.
-    const account = await api.get(`/api/v1/namespaces/${namespace}/serviceaccounts/default`);
-    if (account.status !== 200) return `namespace ${namespace} has no default service account yet`;
-  }
-  return (fresh && (await staleReason(api, fresh))) ?? (await dnsReason(config));
-}
-
-async function dnsReason(config: ClusterConfig): Promise<string | undefined> {
-  const answer = await fetch(`http://${config.hostIp}:${config.dnsPort + 2}/ready`, { signal: AbortSignal.timeout(2000) });
-  return answer.ok ? undefined : 'cluster DNS is not ready';
-}
-
-export async function isHealthy(config: ClusterConfig): Promise<boolean> {
-  return (await statusReason(config)) === undefined;
-}
-
-/** Nothing when all is well, else the first thing that is not. */
-export async function statusReason(config: ClusterConfig): Promise<string | undefined> {
-  if (!existsSync(join(config.pkiDir, 'complete'))) return 'it was not started';
-  const { etcd, apiserver, followers } = controlPlane(config);
-  const dead = [etcd, apiserver, ...followers].find((daemon) => !isRunning(config, daemon));
-  if (dead) return `${dead.name} does not run`;
-  const node = config.nodes.find((each) => !isNodeRunning(config, each));
-  if (node) return `a part of ${node.name} does not run`;
-  const api = openApi(config);
-  try {
-    return await unhealthyReason(config, api);
-  } catch (err) {
-    return messageOf(err);
-  } finally {
-    api.close();
-  }
 }
 
 function binariesFile(config: ClusterConfig): string {
