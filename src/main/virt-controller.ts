@@ -1,0 +1,102 @@
+// virt-controller: runs the controllers on the leader of its replicas; every replica serves health, leadership and metrics.
+import { randomBytes } from 'node:crypto';
+import { keyOf } from '../api/index.js';
+import { Metrics } from '../base/metrics.js';
+import { createHttpsServer, text } from '../http/index.js';
+import { clusterFacts } from '../operators/cluster-facts.js';
+import { startNodeController } from '../operators/node/reconciler.js';
+import { renderLauncherPod } from '../operators/pod-template/index.js';
+import { startVmController } from '../operators/vm/controller.js';
+import { startVmiController } from '../operators/vmi/controller.js';
+import type { Seen } from '../operators/vmi/seen.js';
+import { currentNamespace, kubeTransport, loadKubeConfig } from '../runtime/kube-config.js';
+import { RuntimeManager } from '../runtime/manager.js';
+import { ControllerProcess, type ProcessOptions } from '../runtime/operator-base.js';
+import { type ProcessContext, parseFlags, runProcess } from './process.js';
+
+const NAME = 'virt-controller';
+const flags = parseFlags(NAME, {
+  'launcher-image': { type: 'string', default: 'localhost/kubevirt-ts/launcher:dev' },
+  port: { type: 'number', default: 8443 },
+  listen: { type: 'string', default: '0.0.0.0' },
+  kubeconfig: { type: 'string' },
+  namespace: { type: 'string' },
+  'tls-cert-file': { type: 'string', default: '/etc/virt-controller/certificates/tls.crt' },
+  'tls-key-file': { type: 'string', default: '/etc/virt-controller/certificates/tls.key' },
+  v: { type: 'number', default: 2, short: 'v' },
+});
+
+/** Launchers of one node start their idle timeout at different times, so that a lost cluster does not lose all guests at once. */
+const QEMU_TIMEOUT_SECONDS = 240;
+const QEMU_TIMEOUT_SPREAD = 120;
+
+const suffix = (): string =>
+  randomBytes(5)
+    .toString('base64url')
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, 'x')
+    .slice(0, 5);
+
+class VirtController extends ControllerProcess {
+  #kubernetesVersion = '';
+
+  constructor(options: ProcessOptions) {
+    super(options);
+    const facts = clusterFacts(this.manager, () => this.#kubernetesVersion);
+    startVmController(this.manager, { random: Math.random });
+    startVmiController(this.manager, {
+      launcherImage: flags['launcher-image'],
+      suffix,
+      renderPod: (seen: Seen) =>
+        renderLauncherPod(seen.vmi, {
+          config: facts.config(),
+          launcherImage: flags['launcher-image'],
+          imageVolumes: facts.imageVolumes(),
+          pvcs: seen.pvcs,
+          ...facts.namespace(seen.vmi.metadata.namespace ?? ''),
+          qemuTimeoutSeconds: QEMU_TIMEOUT_SECONDS + Math.floor(Math.random() * QEMU_TIMEOUT_SPREAD),
+        }),
+    });
+    startNodeController(this.manager);
+  }
+
+  protected override async init(): Promise<void> {
+    const { gitVersion = '' } = (await this.manager.client.raw('GET', '/version')) as { gitVersion?: string };
+    this.#kubernetesVersion = gitVersion;
+  }
+}
+
+async function main(ctx: ProcessContext): Promise<void> {
+  const kubeConfig = loadKubeConfig(flags.kubeconfig);
+  const metrics = new Metrics();
+  metrics.collectProcessMetrics();
+  const namespace = flags.namespace ?? currentNamespace(kubeConfig) ?? 'kubevirt';
+  const manager = new RuntimeManager({
+    name: NAME,
+    host: ctx.host,
+    transport: kubeTransport(kubeConfig, ctx.clock),
+    clock: ctx.clock,
+    log: ctx.log,
+    metrics,
+    leaderElection: { lease: keyOf({ metadata: { namespace, name: NAME } }), identity: ctx.host },
+  });
+  const server = createHttpsServer({
+    tls: { certFile: flags['tls-cert-file'], keyFile: flags['tls-key-file'] },
+    log: ctx.log,
+    host: flags.listen,
+    port: flags.port,
+    routes: [{ method: 'GET', path: '/leader', handler: async () => (manager.isLeader() ? text(200, 'leader') : text(200, 'follower')) }],
+    metrics: async () => ({ contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }),
+    health: () => (manager.hasSynced() ? undefined : 'the caches have not synced yet'),
+  });
+  const controller = new VirtController({ kubeConfig, log: ctx.log, manager });
+  ctx.signal.addEventListener('abort', () => controller.stop(), { once: true });
+  await server.start();
+  try {
+    await controller.start();
+  } finally {
+    await server.stop();
+  }
+}
+
+runProcess(NAME, flags.v, main);
