@@ -29,7 +29,8 @@ async function selfChangeTime(): Promise<number> {
 }
 
 const tag = (xml: string, name: string): string | undefined => new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
-const withTag = (xml: string, name: string, value: number): string => xml.replace(new RegExp(`<${name}>[^<]*</${name}>`), `<${name}>${value}</${name}>`);
+const withTag = (xml: string, name: string, value: number): string =>
+  xml.replace(new RegExp(`<${name}>[^<]*</${name}>`), `<${name}>${value}</${name}>`);
 
 /** The recorded answer under the change times of this container's files. */
 export function stampCapabilities(xml: string, times: { readonly qemu: number; readonly self: number }): string {
@@ -50,7 +51,9 @@ export async function restoreCapabilities(ctx: Ctx, recorded: string | undefined
     const names = await readdir(recorded);
     const self = await selfChangeTime();
     await mkdir(cacheDir, { recursive: true, mode: 0o700 });
-    const outcomes = await Promise.allSettled(names.map((name) => restoreFile(posix.join(recorded, name), posix.join(cacheDir, name), self)));
+    const outcomes = await Promise.allSettled(
+      names.map((name) => restoreFile(posix.join(recorded, name), posix.join(cacheDir, name), self)),
+    );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   } catch (err) {
     // A slower start is no failure.

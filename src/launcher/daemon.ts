@@ -85,7 +85,10 @@ export class LibvirtDaemon {
   #hear(line: string): void {
     // The daemon's own time stamps and thread ids mean nothing beside ours.
     const text = line.replace(/^[\d-]+ [\d:.+]+: \d+: /, '');
-    if (/^info : /.test(text)) return this.#ctx.log.debug({ text }, 'Libvirt says');
+    if (/^(info|debug) : /.test(text)) {
+      this.#ctx.log.debug({ text }, 'Libvirt says');
+      return;
+    }
     this.#lastMessage = text;
     this.#ctx.log.info({ text }, 'Libvirt warns');
   }

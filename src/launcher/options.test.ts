@@ -29,8 +29,18 @@ describe('parseLauncherOptions', () => {
   });
 
   it('reads every flag our pods pass', () => {
-    const result = parseLauncherOptions([...IDENTITY, '--grace-period-seconds', '45', '--allow-emulation', '--image-volume=true', '--run-as-nonroot=false']);
-    expect(result).toMatchObject({ ok: true, value: { gracePeriodSeconds: 45, allowEmulation: true, imageVolume: true, runAsNonroot: false } });
+    const result = parseLauncherOptions([
+      ...IDENTITY,
+      '--grace-period-seconds',
+      '45',
+      '--allow-emulation',
+      '--image-volume=true',
+      '--run-as-nonroot=false',
+    ]);
+    expect(result).toMatchObject({
+      ok: true,
+      value: { gracePeriodSeconds: 45, allowEmulation: true, imageVolume: true, runAsNonroot: false },
+    });
   });
 
   it.each([

@@ -96,7 +96,8 @@ function problemOf(values: Values): string | undefined {
     const isDuration = key === 'qemu-timeout' || key.endsWith('-interval');
     if (isDuration && parseDuration(String(value)) === undefined) return `--${key}: "${value}" is no duration such as 3m or 120s`;
   }
-  if (!/^\d+$/.test(values['grace-period-seconds'])) return `--grace-period-seconds: "${values['grace-period-seconds']}" is no whole number`;
+  if (!/^\d+$/.test(values['grace-period-seconds']))
+    return `--grace-period-seconds: "${values['grace-period-seconds']}" is no whole number`;
   if (values['hook-sidecars'] !== '0') return '--hook-sidecars: hook sidecars are not supported';
   if (values.hypervisor !== 'kvm' && values.hypervisor !== 'hyperv-direct') return `--hypervisor: "${values.hypervisor}" is not known`;
   return undefined;

@@ -1,0 +1,59 @@
+// What the launcher does about libvirt's events: have the state read again, follow the guest agent, tell the user of failing disks and
+// panics. One domain lives here, so events of others (there are none) are ignored.
+import type { Ctx } from '../base/context.js';
+import type { DomainEvent } from '../libvirt/index.js';
+import type { AgentPoller } from './agent-poller.js';
+import { isAgentConnected } from './domain-xml.js';
+import type { Notifier } from './notify-client.js';
+import type { VmRecord } from './report.js';
+import type { Reporter } from './reporter.js';
+import type { LibvirtSession } from './session.js';
+import { text } from './text.js';
+
+export interface EventTargets {
+  readonly ctx: Ctx;
+  readonly domain: string;
+  readonly record: VmRecord;
+  readonly reporter: Pick<Reporter, 'refresh'>;
+  readonly notifier: Pick<Notifier, 'event'>;
+  readonly agent: Pick<AgentPoller, 'setConnected'>;
+}
+
+const USER_ALIAS = 'ua-';
+
+function tellUser({ notifier, record }: EventTargets, reason: string, message: string): void {
+  notifier.event({ type: 'Warning', reason, message, involved: record.identity });
+}
+
+export function handleEvent(targets: EventTargets, event: DomainEvent): void {
+  const { ctx, domain, reporter, agent } = targets;
+  if (event.domain.name !== domain) return;
+  ctx.log.debug({ ...event, domain: undefined }, 'Domain event');
+  switch (event.kind) {
+    case 'agent':
+      agent.setConnected(event.connected);
+      break;
+    case 'io-error':
+      if (event.paused) tellUser(targets, 'IOerror', text.ioError(event.alias.replace(USER_ALIAS, ''), event.reason));
+      break;
+    case 'lifecycle':
+      if (event.event === 'crashed') tellUser(targets, 'GuestPanicked', text.guestPanicked);
+      if (event.event === 'stopped') agent.setConnected(false);
+      break;
+    default:
+  }
+  void reporter.refresh();
+}
+
+/** After libvirt was away: read what its events would have told. */
+export async function catchUp(targets: EventTargets, session: Pick<LibvirtSession, 'withDomain'>): Promise<void> {
+  const { ctx, domain, agent, reporter } = targets;
+  try {
+    const xml = await session.withDomain(domain, (handle) => handle.xml());
+    if (xml !== undefined) agent.setConnected(isAgentConnected(xml));
+  } catch (err) {
+    // Lost again; the next reconnection catches up.
+    ctx.log.debug({ err }, 'Cannot read the domain after libvirt came back');
+  }
+  await reporter.refresh();
+}

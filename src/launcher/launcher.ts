@@ -1,0 +1,177 @@
+// One launcher from start to end: libvirt up, command socket published, a guest started on request, its end reported, everything closed.
+// Returns how the process should end; src/main exits. A guest outlives neither this process nor the pod.
+import { mkdir, rename } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { sleep } from '../base/clock.js';
+import type { Ctx } from '../base/context.js';
+import { KvError, messageOf } from '../base/errors.js';
+import { EMPTY_DISKS_DIR, LAUNCHER_INIT_SOCKET, LAUNCHER_SOCKET, SOCKETS_DIR, serialLog, vmiPrivateDir } from '../core/storage/paths.js';
+import type { StateReport } from '../libvirt/index.js';
+import { serveCmd } from '../rpc/index.js';
+import { hasCrashed } from './domain-state.js';
+import type { LauncherOptions } from './options.js';
+import { buildParts, type LauncherSetup, type Parts } from './parts.js';
+import { lastQemuWords } from './qemu-log.js';
+import { boundSerialLog } from './serial-log.js';
+import { text } from './text.js';
+
+export interface Outcome {
+  readonly exitCode: number;
+  /** The sentence for the pod's status when the exit code is not 0. */
+  readonly lastWords?: string;
+}
+
+export interface Signals {
+  /** Aborted by the first SIGTERM. */
+  readonly terminate: AbortSignal;
+}
+
+/** How long the node agent has to take the last news and ask for the domain's removal. */
+const FAREWELL_MS = 30_000;
+/** libvirt usually tells of QEMU's end before the process table does. */
+const STATE_AFTER_EXIT_MS = 5_000;
+/** The node agent shuts the guest down when it hears of the mark; if it is away, the launcher does it. */
+const SELF_HELP_MS = 5_000;
+
+const GONE: StateReport = { state: 'crashed', reason: 'unknown' };
+
+async function makeDirs({ uid }: LauncherOptions): Promise<void> {
+  for (const dir of [vmiPrivateDir(uid), SOCKETS_DIR, EMPTY_DISKS_DIR]) {
+    await mkdir(dir, { recursive: true }).catch((err: unknown) => {
+      throw new KvError('Internal', `cannot make ${dir}; is the pod's volume ${posix.dirname(dir)} mounted and writable for group 107?`, {
+        cause: err,
+      });
+    });
+  }
+}
+
+/** Brings up libvirt and publishes the command socket: from now on the node agent finds us. */
+async function bringUp(ctx: Ctx, parts: Parts): Promise<() => Promise<void>> {
+  const begin = ctx.now();
+  const [server] = await Promise.all([
+    serveCmd(LAUNCHER_INIT_SOCKET, parts.handlers),
+    parts.daemon.start().then(() => parts.session.open()),
+  ]);
+  await rename(LAUNCHER_INIT_SOCKET, LAUNCHER_SOCKET);
+  ctx.log.info({ ms: ctx.now() - begin }, 'Ready for commands');
+  return () => server.close();
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+type Start = 'started' | 'terminated' | 'timeout';
+
+async function waitForStart(ctx: Ctx, parts: Parts, options: LauncherOptions, signals: Signals): Promise<Start> {
+  const won = new AbortController();
+  const first = await Promise.race([
+    parts.manager.started.then((): Start => 'started'),
+    aborted(signals.terminate).then((): Start => 'terminated'),
+    sleep(ctx.clock, options.qemuTimeoutMs, won.signal).then((): Start => 'timeout'),
+  ]);
+  won.abort();
+  if (first !== 'terminated') return first;
+  // A start under way is finished first, so that no guest is left without an end.
+  await parts.manager.markForGracefulShutdown();
+  await parts.manager.exclusively(async () => undefined);
+  return parts.record.started ? 'started' : 'terminated';
+}
+
+/** After SIGTERM: the guest gets its grace period, then it is killed. Ends early when the guest does. */
+async function windDown(ctx: Ctx, parts: Parts, options: LauncherOptions, ended: AbortSignal): Promise<void> {
+  const { manager, lifecycle, record, monitor } = parts;
+  ctx.log.info({ graceSeconds: options.gracePeriodSeconds }, 'Asked to stop; the guest gets its grace period');
+  const graceMs = options.gracePeriodSeconds * 1000;
+  await manager.markForGracefulShutdown();
+  const patience = Math.min(SELF_HELP_MS, graceMs);
+  await sleep(ctx.clock, patience, ended);
+  if (ended.aborted) return;
+  if (!record.shutdownRequested) await lifecycle.shutdown().catch((err: unknown) => ctx.log.warn({ err }, 'Cannot shut the guest down'));
+  await sleep(ctx.clock, graceMs - patience, ended);
+  if (ended.aborted) return;
+  ctx.log.warn({}, 'The grace period is over; killing the guest');
+  await lifecycle.kill().catch((err: unknown) => {
+    ctx.log.error({ err }, 'Cannot kill the guest by libvirt; ending QEMU directly');
+    monitor.terminate();
+  });
+}
+
+async function waitForEnd(ctx: Ctx, parts: Parts, options: LauncherOptions, signals: Signals): Promise<StateReport> {
+  const { reporter, monitor } = parts;
+  const ended = new AbortController();
+  const stopDown = aborted(signals.terminate).then(() => (ended.signal.aborted ? undefined : windDown(ctx, parts, options, ended.signal)));
+  stopDown.catch((err: unknown) => ctx.log.error({ err }, 'Stopping the guest failed'));
+  const stopped = reporter.ending.stopped;
+  const gone = monitor.gone().then(async () => {
+    await reporter.refresh();
+    return Promise.race([stopped, sleep(ctx.clock, STATE_AFTER_EXIT_MS).then(() => GONE)]);
+  });
+  const state = await Promise.race([stopped, gone]);
+  ended.abort();
+  monitor.stop();
+  return state;
+}
+
+/** The last report is delivered, the node agent removes the domain, its removal is delivered. */
+async function farewell(ctx: Ctx, { reporter, notifier }: Parts): Promise<void> {
+  const deadline = ctx.now() + FAREWELL_MS;
+  const done = new AbortController();
+  await reporter.refresh();
+  await Promise.race([reporter.ending.deleted, sleep(ctx.clock, FAREWELL_MS, done.signal)]);
+  done.abort();
+  if (!(await notifier.flush(Math.max(0, deadline - ctx.now())))) {
+    ctx.log.warn({}, 'The node agent did not take the last notification; leaving without it');
+  }
+}
+
+async function lifeOf(ctx: Ctx, parts: Parts, options: LauncherOptions, signals: Signals): Promise<Outcome> {
+  const start = await waitForStart(ctx, parts, options, signals);
+  if (start === 'terminated') return { exitCode: 0 };
+  if (start === 'timeout') return { exitCode: 1, lastWords: text.neverStarted(options.qemuTimeoutMs / 1000, parts.manager.lastError) };
+  const state = await waitForEnd(ctx, parts, options, signals);
+  ctx.log.info({ state: state.state, reason: state.reason }, 'The guest is over');
+  await farewell(ctx, parts);
+  return hasCrashed(state) ? { exitCode: 1 } : { exitCode: 0 };
+}
+
+async function closeAll(ctx: Ctx, parts: Parts, closeServer: (() => Promise<void>) | undefined, setup: LauncherSetup): Promise<void> {
+  const steps: readonly (() => Promise<void> | void)[] = [
+    () => parts.agent.stop(),
+    () => parts.dhcp.close(),
+    () => closeServer?.(),
+    () => parts.notifier.close(),
+    () => parts.session.close(),
+    () => setup.libvirt.shutdown(),
+    () => parts.daemon.stop(),
+  ];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (err) {
+      // The process ends anyway; the other parts still get their turn.
+      ctx.log.warn({ reason: messageOf(err) }, 'Closing failed');
+    }
+  }
+}
+
+/** Runs until the guest is over or the pod is to go. */
+export async function runLauncher(ctx: Ctx, setup: LauncherSetup, signals: Signals): Promise<Outcome> {
+  const { options } = setup;
+  const parts = buildParts(ctx, setup);
+  const endLog = boundSerialLog(ctx, serialLog(options.uid));
+  let closeServer: (() => Promise<void>) | undefined;
+  try {
+    await makeDirs(options);
+    closeServer = await bringUp(ctx, parts);
+    if (options.simulateCrash) throw new KvError('Terminal', 'virt-launcher was told to crash by --simulate-crash');
+    const outcome = await lifeOf(ctx, parts, options, signals);
+    if (outcome.exitCode === 0 || outcome.lastWords !== undefined) return outcome;
+    return { ...outcome, lastWords: text.crashed(options.name, await lastQemuWords(setup.layout.qemuLogDir, parts.domain)) };
+  } finally {
+    endLog();
+    await closeAll(ctx, parts, closeServer, setup);
+  }
+}

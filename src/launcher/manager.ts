@@ -1,0 +1,154 @@
+// The one VM of this pod: brings it to the state the node agent asks for, again and again with the same outcome. Life-cycle commands are
+// in lifecycle.ts; reports go through reporter.ts. Never talks to the cluster.
+
+import type { VirtualMachineInstance } from '../api/index.js';
+import { metaTime } from '../base/clock.js';
+import type { Ctx } from '../base/context.js';
+import { isKvError, KvError, messageOf } from '../base/errors.js';
+import type { Domain, StateReport } from '../libvirt/index.js';
+import type { Run } from '../linux/exec.js';
+import type { VmiOptions } from '../rpc/index.js';
+import type { DhcpServers } from './dhcp/server.js';
+import { isAlive } from './domain-state.js';
+import { machineTypeOf } from './domain-xml.js';
+import { Mutex } from './mutex.js';
+import { type PreparedDomain, prepareDomain } from './prepare/domain.js';
+import type { FactSources } from './prepare/facts.js';
+import { readResolvConf, servedInterfaces } from './prepare/network.js';
+import { lastQemuWords } from './qemu-log.js';
+import type { VmRecord } from './report.js';
+import type { Reporter } from './reporter.js';
+import type { LibvirtSession } from './session.js';
+import { text } from './text.js';
+
+export interface ManagerDeps {
+  readonly ctx: Ctx;
+  readonly session: LibvirtSession;
+  readonly reporter: Reporter;
+  readonly record: VmRecord;
+  readonly run: Run;
+  readonly sources: FactSources;
+  readonly dhcp: Pick<DhcpServers, 'serve'>;
+  /** Name of the libvirt domain. */
+  readonly domain: string;
+  readonly qemuLogDir: string;
+  /** Makes disks and XML; replaced in tests. */
+  readonly prepare?: typeof prepareDomain;
+}
+
+const DEFAULT_GRACE_SECONDS = 30;
+
+export class DomainManager {
+  readonly #deps: ManagerDeps;
+  readonly #mutex = new Mutex();
+  readonly #started = Promise.withResolvers<void>();
+  #lastError: string | undefined;
+
+  constructor(deps: ManagerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when the guest was started for the first time. */
+  get started(): Promise<void> {
+    return this.#started.promise;
+  }
+
+  /** Why the guest could not be started, if it was tried. */
+  get lastError(): string | undefined {
+    return this.#lastError;
+  }
+
+  /** Defines and starts the guest, or makes the running one match; what is right already is left alone. */
+  sync(vmi: VirtualMachineInstance, sent?: VmiOptions): Promise<void> {
+    return this.#mutex.run(async () => {
+      const { record, session, domain } = this.#deps;
+      record.vmi = vmi;
+      record.gracePeriodSeconds = vmi.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+      const state = await session.withDomain(domain, (handle) => handle.state());
+      if (state && isAlive(state)) await this.#settle(state);
+      // A guest that ended stays ended: its VMI is over, and a new one gets a new pod.
+      else if (!record.started) await this.#start(vmi, sent);
+    });
+  }
+
+  async #start(vmi: VirtualMachineInstance, sent: VmiOptions | undefined): Promise<void> {
+    const { record } = this.#deps;
+    if (record.markedForGracefulShutdown) throw new KvError('Conflict', text.podIsStopping, { retry: 'never' });
+    try {
+      await this.#startSteps(vmi, sent);
+      this.#lastError = undefined;
+    } catch (err) {
+      this.#lastError = messageOf(err);
+      throw err;
+    }
+  }
+
+  async #startSteps(vmi: VirtualMachineInstance, sent: VmiOptions | undefined): Promise<void> {
+    const { ctx, run, sources, dhcp, session, record, reporter, prepare = prepareDomain } = this.#deps;
+    const begin = ctx.now();
+    const prepared = await prepare(ctx, { run, sources }, vmi, sent);
+    await dhcp.serve(vmi, servedInterfaces(vmi, prepared.interfaces), await readResolvConf());
+    const readyAt = ctx.now();
+    ctx.log.debug({ xml: prepared.xml }, 'Defining the domain');
+    const handle = await session.connection.defineDomain(prepared.xml);
+    const definedAt = ctx.now();
+    try {
+      await this.#create(handle, vmi, prepared);
+    } finally {
+      handle.close();
+    }
+    const timing = { prepareMs: readyAt - begin, defineMs: definedAt - readyAt, startMs: ctx.now() - definedAt };
+    ctx.log.info({ name: record.identity.name, type: prepared.type, ...timing }, 'Started the guest');
+    this.#started.resolve();
+    await reporter.refresh();
+  }
+
+  async #create(handle: Domain, vmi: VirtualMachineInstance, prepared: PreparedDomain): Promise<void> {
+    const { record } = this.#deps;
+    const paused = vmi.spec.startStrategy === 'Paused';
+    record.userPaused = paused;
+    record.prepared = prepared;
+    try {
+      await handle.create({ paused });
+    } catch (err) {
+      throw await this.#failedStart(handle, err);
+    }
+    record.started = true;
+    const machineType = machineTypeOf(await handle.xml());
+    if (machineType !== undefined) record.machineType = machineType;
+  }
+
+  /** libvirt's error and QEMU's last words; the definition is taken back, so that the next sync begins anew. */
+  async #failedStart(handle: Domain, err: unknown): Promise<KvError> {
+    const { ctx, record, domain, qemuLogDir } = this.#deps;
+    const words = await lastQemuWords(qemuLogDir, domain);
+    const reason = words === '' || messageOf(err).includes(words) ? messageOf(err) : `${messageOf(err)}; QEMU said: ${words}`;
+    await handle.undefine({ keepNvram: true }).catch((cause: unknown) => {
+      // The next sync defines over it.
+      ctx.log.warn({ reason: messageOf(cause) }, 'Cannot take back the definition of the domain');
+    });
+    const details = isKvError(err) ? err.details : {};
+    return new KvError('Libvirt', text.cannotStart(record.identity.name, reason), { cause: err, details });
+  }
+
+  /** A guest that was paused for another reason than the user's wish, and could run, runs on. */
+  async #settle({ state, reason }: StateReport): Promise<void> {
+    const { session, record, domain, reporter } = this.#deps;
+    if (state !== 'paused' || reason !== 'user' || record.userPaused) return;
+    await session.withDomain(domain, (handle) => handle.resume());
+    await reporter.refresh();
+  }
+
+  /** The kubelet wants the pod gone: the node agent reads the mark and shuts the guest down. */
+  async markForGracefulShutdown(): Promise<void> {
+    const { record, reporter, ctx } = this.#deps;
+    record.markedForGracefulShutdown = true;
+    record.gracePeriodStartedAt ??= metaTime(ctx.now());
+    await reporter.refresh();
+  }
+
+  /** Runs `work` while no sync is under way. */
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    return this.#mutex.run(work);
+  }
+}

@@ -1,0 +1,91 @@
+// Builds the launcher's parts around one VM and ties them together. No part starts anything here; launcher.ts runs them.
+import type { Ctx } from '../base/context.js';
+import { NOTIFY_SOCKET } from '../core/storage/paths.js';
+import type { Libvirt } from '../libvirt/index.js';
+import type { Run } from '../linux/exec.js';
+import { createNotifyClient } from '../rpc/index.js';
+import { AgentPoller } from './agent-poller.js';
+import { type CmdTargets, cmdHandlers } from './cmd-server.js';
+import { LibvirtDaemon } from './daemon.js';
+import type { DaemonLayout, DaemonSettings } from './daemon-config.js';
+import { DhcpServers } from './dhcp/server.js';
+import { catchUp, type EventTargets, handleEvent } from './events.js';
+import { GuestCommands } from './guest-commands.js';
+import { Lifecycle } from './lifecycle.js';
+import { DomainManager } from './manager.js';
+import { QemuMonitor } from './monitor.js';
+import { Notifier } from './notify-client.js';
+import type { LauncherOptions } from './options.js';
+import type { Env } from './prepare/facts.js';
+import { newRecord, type VmRecord } from './report.js';
+import { Reporter } from './reporter.js';
+import { LibvirtSession } from './session.js';
+
+export interface LauncherSetup {
+  readonly options: LauncherOptions;
+  readonly env: Env;
+  readonly verbosity: number;
+  readonly libvirt: Libvirt;
+  readonly run: Run;
+  readonly layout: DaemonLayout;
+  readonly settings: DaemonSettings;
+  readonly recordedCapabilities: string;
+}
+
+export interface Parts {
+  readonly domain: string;
+  readonly record: VmRecord;
+  readonly daemon: LibvirtDaemon;
+  readonly session: LibvirtSession;
+  readonly notifier: Notifier;
+  readonly reporter: Reporter;
+  readonly agent: AgentPoller;
+  readonly manager: DomainManager;
+  readonly lifecycle: Lifecycle;
+  readonly monitor: QemuMonitor;
+  readonly dhcp: DhcpServers;
+  readonly handlers: ReturnType<typeof cmdHandlers>;
+}
+
+/** libvirt's name of the domain; one a pod, but logs and files carry it. */
+export const domainName = ({ namespace, name }: Pick<LauncherOptions, 'namespace' | 'name'>): string => `${namespace}_${name}`;
+
+/** Who listens to libvirt: known to the session before it is built. */
+interface Listener {
+  targets?: EventTargets;
+}
+
+function buildSession(ctx: Ctx, setup: LauncherSetup, listener: Listener): LibvirtSession {
+  const session: LibvirtSession = new LibvirtSession(ctx, setup.libvirt, setup.layout.uri, {
+    event: (event) => listener.targets && handleEvent(listener.targets, event),
+    reconnected: () => {
+      if (listener.targets) void catchUp(listener.targets, session);
+    },
+  });
+  return session;
+}
+
+function buildDaemon(ctx: Ctx, { env, layout, settings, recordedCapabilities }: LauncherSetup): LibvirtDaemon {
+  return new LibvirtDaemon(ctx, { env, layout, settings, recordedCapabilities });
+}
+
+export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
+  const { options, layout, env, verbosity, run } = setup;
+  const domain = domainName(options);
+  const record = newRecord({ name: options.name, namespace: options.namespace, uid: options.uid });
+  const listener: Listener = {};
+  const session = buildSession(ctx, setup, listener);
+  const notifier = new Notifier(ctx, createNotifyClient(NOTIFY_SOCKET));
+  const reporter = new Reporter(ctx, session, notifier, record, domain);
+  const agent = new AgentPoller({ ctx, session, record, reporter, intervals: options.agentIntervals, domain });
+  const dhcp = new DhcpServers(ctx);
+  const shared = { ctx, session, reporter, record, domain };
+  const manager = new DomainManager({ ...shared, run, dhcp, qemuLogDir: layout.qemuLogDir, sources: { options, env, verbosity } });
+  const lifecycle = new Lifecycle({ ...shared, manager, agent });
+  const guest = new GuestCommands({ ctx, agent, record, reporter });
+  listener.targets = { ctx, domain, record, reporter, notifier, agent };
+  const targets: CmdTargets = { uid: options.uid, manager, lifecycle, guest, agent, reporter, session };
+  const daemon = buildDaemon(ctx, setup);
+  const monitor = new QemuMonitor(ctx, layout.pidDir, domain);
+  return { domain, record, daemon, session, notifier, reporter, agent, manager, lifecycle, monitor, dhcp, handlers: cmdHandlers(targets) };
+}

@@ -1,0 +1,58 @@
+// From a VMI to a domain that can be defined: makes its disks, reads its network, gathers the facts and asks the converter. The converter
+// runs twice, because cache and I/O modes depend on files whose paths only the domain tells.
+import type { DomainReport } from '../../api/domain-report.js';
+import type { VirtualMachineInstance } from '../../api/index.js';
+import type { Ctx } from '../../base/context.js';
+import { buildDomain, type DomainFacts, describeDomain, renderXml, reportDevices, type XmlNode } from '../../core/converter/index.js';
+import type { LauncherInterface } from '../../core/network/caches.js';
+import type { Run } from '../../linux/exec.js';
+import type { VmiOptions } from '../../rpc/index.js';
+import { placeContainerDisks } from './container-disks.js';
+import { makeCloudInit, makeDisks } from './disks.js';
+import { type FactSources, gatherFacts, translationCacheMiB } from './facts.js';
+import { linksOf, readInterfaces } from './network.js';
+import { findBlockVolumes, probeDisks } from './probe.js';
+
+export interface PreparedDomain {
+  readonly xml: string;
+  readonly type: string;
+  readonly memoryBytes: number;
+  readonly devices: Pick<DomainReport['spec'], 'disks' | 'interfaces'>;
+  readonly interfaces: readonly LauncherInterface[];
+}
+
+async function diskFacts(
+  ctx: Ctx,
+  run: Run,
+  vmi: VirtualMachineInstance,
+): Promise<Pick<DomainFacts, 'containerDiskFormats' | 'blockVolumes'>> {
+  const [containerDiskFormats, blockVolumes] = await Promise.all([placeContainerDisks(vmi), findBlockVolumes(vmi)]);
+  const facts = { containerDiskFormats, blockVolumes };
+  await makeDisks(ctx, run, vmi, facts);
+  return facts;
+}
+
+async function convert(vmi: VirtualMachineInstance, facts: DomainFacts): Promise<XmlNode> {
+  const draft = buildDomain(vmi, facts);
+  const { disks, memoryBytes } = describeDomain(draft);
+  const probed = await probeDisks(vmi, disks);
+  return buildDomain(vmi, { ...facts, ...probed, translationCacheMiB: translationCacheMiB(BigInt(memoryBytes)) });
+}
+
+/** Safe to repeat: what exists is kept. */
+export async function prepareDomain(
+  ctx: Ctx,
+  tools: { readonly run: Run; readonly sources: FactSources },
+  vmi: VirtualMachineInstance,
+  sent: VmiOptions | undefined,
+): Promise<PreparedDomain> {
+  const [facts, disks, interfaces] = await Promise.all([
+    gatherFacts(vmi, tools.sources, sent),
+    diskFacts(ctx, tools.run, vmi),
+    readInterfaces(),
+    makeCloudInit(ctx, tools.run, vmi),
+  ]);
+  const tree = await convert(vmi, { ...facts, ...disks, links: linksOf(interfaces) });
+  const { type, memoryBytes } = describeDomain(tree);
+  return { xml: renderXml(tree), type, memoryBytes, devices: reportDevices(tree), interfaces };
+}

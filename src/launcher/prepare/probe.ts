@@ -1,0 +1,91 @@
+// Looks at the files and devices behind the disks: which are block devices, whether direct I/O works, how large their blocks are.
+// The converter chooses cache and I/O modes from that. Reads only.
+import { constants } from 'node:fs';
+import { open, readFile, stat, statfs } from 'node:fs/promises';
+import type { VirtualMachineInstance } from '../../api/index.js';
+import { KvError } from '../../base/errors.js';
+import type { BlockSizes, DescribedDisk, DiskBackend } from '../../core/converter/index.js';
+import { blockDevice } from '../../core/storage/paths.js';
+
+const STAT_BLOCK_BYTES = 512;
+
+async function isBlockDevice(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isBlockDevice(),
+    // A claim with a filesystem has no device node.
+    () => false,
+  );
+}
+
+/** Claim, data and ephemeral volumes that are block devices in the pod. */
+export async function findBlockVolumes(vmi: VirtualMachineInstance): Promise<ReadonlySet<string>> {
+  const claims = (vmi.spec.volumes ?? []).filter(
+    ({ persistentVolumeClaim, dataVolume, ephemeral }) => persistentVolumeClaim ?? dataVolume ?? ephemeral,
+  );
+  const found = await Promise.all(claims.map(async ({ name }) => ((await isBlockDevice(blockDevice(name))) ? [name] : [])));
+  return new Set(found.flat());
+}
+
+/** Some filesystems (tmpfs of older kernels, FUSE) refuse O_DIRECT at open. */
+async function opensDirectly(path: string): Promise<boolean> {
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_DIRECT);
+    await file.close();
+    return true;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'EINVAL') return false;
+    throw new KvError('Internal', `cannot open the disk image ${path}: ${(err as NodeJS.ErrnoException).code}`, { cause: err });
+  }
+}
+
+async function isFullyAllocated(path: string): Promise<boolean> {
+  const found = await stat(path);
+  return found.isFile() && found.blocks * STAT_BLOCK_BYTES >= found.size;
+}
+
+async function probeBackend({ path, dataPath, backingPath }: DescribedDisk & { path: string }): Promise<DiskBackend> {
+  const files = [dataPath ?? path, ...(backingPath === undefined ? [] : [backingPath])];
+  const direct = await Promise.all(files.map(opensDirectly));
+  return { directIo: direct.every(Boolean), preallocated: await isFullyAllocated(dataPath ?? path) };
+}
+
+async function queueLimit(device: number, name: string): Promise<number> {
+  // The kernel's encoding of device numbers in stat(2): 12 bits major, 20 bits minor, split.
+  const major = ((device >> 8) & 0xfff) | 0;
+  const minor = (device & 0xff) | ((device >> 12) & 0xfff00);
+  return Number(await readFile(`/sys/dev/block/${major}:${minor}/queue/${name}`, 'utf8'));
+}
+
+async function probeSizes(path: string): Promise<BlockSizes> {
+  const found = await stat(path);
+  if (found.isBlockDevice()) {
+    const [logical, physical, discard] = await Promise.all([
+      queueLimit(found.rdev, 'logical_block_size'),
+      queueLimit(found.rdev, 'physical_block_size'),
+      queueLimit(found.rdev, 'discard_granularity'),
+    ]);
+    return { logical, physical, ...(discard > 0 ? { discardGranularity: discard } : {}) };
+  }
+  const { bsize } = await statfs(path);
+  return { logical: bsize, physical: bsize };
+}
+
+export interface ProbedDisks {
+  readonly diskBackends: Readonly<Record<string, DiskBackend>>;
+  readonly blockSizes: Readonly<Record<string, BlockSizes>>;
+}
+
+/** What lies behind each disk that has a file or device; `disks` as the converter described them. */
+export async function probeDisks(vmi: VirtualMachineInstance, disks: readonly DescribedDisk[]): Promise<ProbedDisks> {
+  const backed = disks.filter((disk): disk is DescribedDisk & { path: string } => disk.path !== undefined);
+  const matching = new Set((vmi.spec.domain.devices.disks ?? []).flatMap(({ name, blockSize }) => (blockSize?.matchVolume ? [name] : [])));
+  const [backends, sizes] = await Promise.all([
+    Promise.all(backed.map(async (disk) => [disk.name, await probeBackend(disk)] as const)),
+    Promise.all(
+      backed
+        .filter(({ name }) => matching.has(name))
+        .map(async ({ name, path, dataPath }) => [name, await probeSizes(dataPath ?? path)] as const),
+    ),
+  ]);
+  return { diskBackends: Object.fromEntries(backends), blockSizes: Object.fromEntries(sizes) };
+}

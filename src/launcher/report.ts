@@ -1,0 +1,96 @@
+// What is known about the one VM, and the report the node agent gets of it. The record is the launcher's only memory of the domain;
+// renderReport is pure.
+import type { DomainInterfaceReport, DomainReport } from '../api/domain-report.js';
+import type { VirtualMachineInstance } from '../api/index.js';
+import type { StateReport } from '../libvirt/index.js';
+import { domainStatus } from './domain-state.js';
+import type { PreparedDomain } from './prepare/domain.js';
+
+/** From the guest agent. */
+export interface GuestFacts {
+  readonly osInfo?: Record<string, string>;
+  readonly hostname?: string;
+  readonly interfaces?: readonly DomainInterfaceReport[];
+  readonly fsFreezeStatus?: string;
+}
+
+export interface VmRecord {
+  readonly identity: { readonly name: string; readonly namespace: string; readonly uid: string };
+  vmi?: VirtualMachineInstance;
+  prepared?: Pick<PreparedDomain, 'type' | 'memoryBytes' | 'devices'>;
+  machineType?: string;
+  /** The domain ran at least once: its end is the VM's end. */
+  started: boolean;
+  userPaused: boolean;
+  agentConnected: boolean;
+  gracePeriodSeconds?: number;
+  gracePeriodStartedAt?: string;
+  markedForGracefulShutdown: boolean;
+  /** Somebody asked the guest to power off. */
+  shutdownRequested: boolean;
+  guest: GuestFacts;
+}
+
+export function newRecord(identity: VmRecord['identity']): VmRecord {
+  return {
+    identity,
+    started: false,
+    userPaused: false,
+    agentConnected: false,
+    markedForGracefulShutdown: false,
+    shutdownRequested: false,
+    guest: {},
+  };
+}
+
+/** Interfaces of the domain with what the agent says about them, then those only the guest knows. */
+export function mergeInterfaces(own: readonly DomainInterfaceReport[], guest: readonly DomainInterfaceReport[]): DomainInterfaceReport[] {
+  const byMac = new Map(guest.map((iface) => [iface.mac.toLowerCase(), iface]));
+  const merged = own.map((iface) => {
+    const found = byMac.get(iface.mac.toLowerCase());
+    byMac.delete(iface.mac.toLowerCase());
+    return { ...found, ...iface };
+  });
+  return [...merged, ...byMac.values()];
+}
+
+const given = <K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } =>
+  (value === undefined ? {} : { [key]: value }) as { [P in K]?: V };
+
+function renderSpec(record: VmRecord): DomainReport['spec'] {
+  const { prepared, guest } = record;
+  return {
+    disks: prepared?.devices.disks ?? [],
+    interfaces: mergeInterfaces(prepared?.devices.interfaces ?? [], guest.interfaces ?? []),
+    ...given('machineType', record.machineType),
+    ...given('type', prepared?.type),
+    ...given('memoryBytes', prepared?.memoryBytes),
+    ...given('gracePeriodSeconds', record.gracePeriodSeconds),
+    ...given('gracePeriodStartedAt', record.gracePeriodStartedAt),
+    ...given('markedForGracefulShutdown', record.markedForGracefulShutdown || undefined),
+    agentConnected: record.agentConnected,
+  };
+}
+
+export function renderReport(record: VmRecord, state: StateReport): DomainReport {
+  const { guest } = record;
+  return {
+    metadata: { ...record.identity },
+    spec: renderSpec(record),
+    status: {
+      ...domainStatus(state),
+      ...given('osInfo', guest.osInfo),
+      ...given('hostname', guest.hostname),
+      ...given('fsFreezeStatus', guest.fsFreezeStatus),
+    },
+  };
+}
+
+/** The report of a domain that is gone. */
+export function renderGone(record: VmRecord, now: string): DomainReport {
+  return {
+    metadata: { ...record.identity, deletionTimestamp: now },
+    spec: renderSpec(record),
+    status: { status: 'NoState', reason: 'NonExistent' },
+  };
+}

@@ -1,0 +1,92 @@
+// Follows the domain: reads its state whenever something may have changed, tells the node agent, and knows when the guest is over.
+// libvirt's events say only that there is something to read; the state read afterwards is what counts.
+import { metaTime } from '../base/clock.js';
+import type { Ctx } from '../base/context.js';
+import { messageOf } from '../base/errors.js';
+import type { StateReport } from '../libvirt/index.js';
+import { hasStopped } from './domain-state.js';
+import type { Notifier } from './notify-client.js';
+import { renderGone, renderReport, type VmRecord } from './report.js';
+import type { LibvirtSession } from './session.js';
+
+export interface Ending {
+  /** Resolves with the last state when the guest is over, however that came. */
+  readonly stopped: Promise<StateReport>;
+  /** Resolves when the domain is no longer defined, after it ran. */
+  readonly deleted: Promise<void>;
+}
+
+const GONE: StateReport = { state: 'nostate', reason: 'unknown' };
+
+export class Reporter {
+  readonly #ctx: Ctx;
+  readonly #session: LibvirtSession;
+  readonly #notifier: Notifier;
+  readonly #record: VmRecord;
+  readonly #domain: string;
+  readonly #stopped = Promise.withResolvers<StateReport>();
+  readonly #deleted = Promise.withResolvers<void>();
+  #reading: Promise<void> | undefined;
+  #again = false;
+  #over = false;
+
+  constructor(ctx: Ctx, session: LibvirtSession, notifier: Notifier, record: VmRecord, domain: string) {
+    this.#ctx = ctx;
+    this.#session = session;
+    this.#notifier = notifier;
+    this.#record = record;
+    this.#domain = domain;
+  }
+
+  get ending(): Ending {
+    return { stopped: this.#stopped.promise, deleted: this.#deleted.promise };
+  }
+
+  /** The report as of now; undefined without a domain. */
+  async read(): Promise<ReturnType<typeof renderReport> | undefined> {
+    const state = await this.#state();
+    return state && renderReport(this.#record, state);
+  }
+
+  #state(): Promise<StateReport | undefined> {
+    return this.#session.withDomain(this.#domain, (domain) => domain.state());
+  }
+
+  /** Reads the state and passes it on; changes that come meanwhile are read by one more pass. */
+  refresh(): Promise<void> {
+    if (this.#reading !== undefined) {
+      this.#again = true;
+      return this.#reading;
+    }
+    this.#reading = this.#passes().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #passes(): Promise<void> {
+    do {
+      this.#again = false;
+      try {
+        this.#pass(await this.#state());
+      } catch (err) {
+        // libvirt is away; when it is back, the session asks for a refresh.
+        this.#ctx.log.debug({ reason: messageOf(err) }, 'Cannot read the state of the domain');
+      }
+    } while (this.#again);
+  }
+
+  #pass(state: StateReport | undefined): void {
+    // Before the guest ran there is nothing to report: a domain that is only defined may still be made anew.
+    if (!this.#record.started || this.#over) return;
+    if (!state) {
+      this.#over = true;
+      this.#notifier.deleted(renderGone(this.#record, metaTime(this.#ctx.now())));
+      this.#stopped.resolve(GONE);
+      this.#deleted.resolve();
+      return;
+    }
+    this.#notifier.domain(renderReport(this.#record, state));
+    if (hasStopped(state)) this.#stopped.resolve(state);
+  }
+}

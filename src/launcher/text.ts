@@ -1,0 +1,24 @@
+// Sentences that users see: in events on the VMI, in conditions made of our errors, and as the last line of a failed pod.
+
+export const text = {
+  ioError: (disk: string, reason: string): string =>
+    reason === 'enospc'
+      ? `VM paused: no space is left on the storage of disk ${disk}. Free or add space there, then unpause the VM.`
+      : `VM paused after an I/O error on disk ${disk}${reason === '' ? '' : ` (${reason})`}. Repair the storage, then unpause the VM.`,
+  guestPanicked: 'The guest operating system panicked.',
+  podIsStopping: 'the launcher pod is being stopped; no guest is started in it any more',
+  cannotStart: (name: string, reason: string): string => `cannot start VM ${name}: ${reason}`,
+  stillRunning: (name: string): string => `VM ${name} still runs; shut it down before it is deleted`,
+  noDomain: (name: string): string => `VM ${name} has no running domain`,
+  cannotReboot: 'VMI neither have the agent connected nor the ACPI feature enabled',
+  cannotShutDown: (name: string): string =>
+    `VM ${name} cannot be asked to shut down: its ACPI feature is off and no guest agent is connected; it is stopped when the grace period ends`,
+  noAgent: (name: string): string => `no guest agent answers in VM ${name}; install and start qemu-guest-agent in the guest`,
+  neverStarted: (seconds: number, lastError: string | undefined): string =>
+    `virt-launcher gave up: no guest was started within ${seconds} s. ${
+      lastError === undefined
+        ? "virt-handler on this node never asked for it: look at the virt-handler pod's log."
+        : `The last attempt failed: ${lastError}`
+    }`,
+  crashed: (name: string, lastWords: string): string => `QEMU of VM ${name} ended unexpectedly${lastWords === '' ? '' : `: ${lastWords}`}`,
+} as const;
