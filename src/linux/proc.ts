@@ -54,3 +54,14 @@ export async function readOptional(path: string): Promise<string | undefined> {
     throw err;
   }
 }
+
+/** The SELinux label of a process; 'none' where SELinux does not rule. */
+export async function readSelinuxContext(pid: number, proc = PROC): Promise<string> {
+  try {
+    const label = ((await readOptional(join(proc, String(pid), 'attr/current'))) ?? '').replace(/\0/g, '').trim();
+    return label.split(':').length >= 4 ? label : 'none';
+  } catch {
+    // Without any security module the kernel refuses the read.
+    return 'none';
+  }
+}

@@ -3,7 +3,8 @@ import type { DomainReport, DomainState } from '../../src/api/domain-report.js';
 import type { VirtualMachineInstance, VirtualMachineInstanceStatus } from '../../src/api/index.js';
 
 export const UID = '11111111-2222-3333-4444-555555555555';
-export const POD_UID = '99999999-8888-7777-6666-555555555555';
+/** Short, because socket paths are. */
+export const POD_UID = 'pod-uid';
 export const NODE = 'node1';
 export const NOW = Date.parse('2026-11-30T12:00:00Z');
 

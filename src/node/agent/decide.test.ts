@@ -31,6 +31,11 @@ describe('decide', () => {
     ['kills a guest whose VMI counts as ended', { vmi: final, domain: nodeDomain('Running') }, { kind: 'kill' }],
     ['cleans up after a finished VMI', { vmi: final }, { kind: 'cleanup' }],
     ['cleans up when the launcher of a finished VMI is gone', { vmi: final, launcher: 'unresponsive' }, { kind: 'cleanup' }],
+    [
+      'cleans up when the launcher went before its domain was deleted',
+      { vmi: final, launcher: 'unresponsive', domain: nodeDomain('Shutoff', { reason: 'Shutdown' }) },
+      { kind: 'cleanup' },
+    ],
     ['first asks the launcher of a finished VMI', { vmi: final, launcher: 'starting' }, { kind: 'wait', afterMs: 1000 }],
 
     ['shuts down when the VMI is deleted', { vmi: deleting, domain: nodeDomain('Running') }, { kind: 'shutdown', recheckMs: 5000 }],

@@ -65,6 +65,7 @@ function changesPhase(seen: Seen, vmi: VirtualMachineInstance): boolean {
 /** Nobody wants the guest any more, or its object is gone. */
 function remove(seen: Seen): Action {
   const { domain, launcher } = seen;
+  if (launcher === 'unresponsive') return { kind: 'cleanup' };
   if (isAlive(domain)) return shutdownStep(seen);
   if (domain !== undefined) return { kind: 'delete' };
   if (launcher === 'starting') return wait(SOCKET_POLL_MS, 'the launcher has not been reached yet');
@@ -73,6 +74,7 @@ function remove(seen: Seen): Action {
 
 /** A VMI that counts as ended has no guest: whatever still runs is killed. */
 function afterFinal({ domain, launcher }: Seen): Action {
+  if (launcher === 'unresponsive') return { kind: 'cleanup' };
   if (isAlive(domain)) return { kind: 'kill' };
   if (domain !== undefined) return { kind: 'delete' };
   return launcher === 'starting' ? wait(SOCKET_POLL_MS, 'the launcher has not been reached yet') : { kind: 'cleanup' };

@@ -4,6 +4,7 @@ import type { FSWatcher } from 'node:fs';
 import type { DomainReport } from '../../api/domain-report.js';
 import type { ObjectKey, VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
+import type { PodInterfaceCache } from '../../core/network/caches.js';
 import type { ProcessRef } from '../../linux/proc.js';
 import type { CmdClient } from '../../rpc/index.js';
 import type { LauncherState } from '../status/phase.js';
@@ -35,6 +36,12 @@ export interface Launcher {
   syncedSpec?: string;
   isPrepared: boolean;
   hasAnnouncedShutdown: boolean;
+  /** Addresses of the pod by network, as journalled. */
+  network?: ReadonlyMap<string, PodInterfaceCache>;
+  /** SELinux label of its process. */
+  selinuxContext?: string;
+  /** When the agent found nothing left to manage. */
+  endedAt?: number;
 }
 
 export function newLauncher(ghost: GhostRecord, now: number): Launcher {

@@ -6,9 +6,10 @@ import type { ObjectKey } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import { isInPod, readCgroups } from '../../linux/cgroup.js';
-import { peerOf } from '../../linux/peercred.js';
+import { isListening, peerOf } from '../../linux/peercred.js';
 import { isSameProcess, readProcess } from '../../linux/proc.js';
 import { type CmdClient, createCmdClient, type DomainEvent, type LauncherEvent, type NotifyServer, serveNotify } from '../../rpc/index.js';
+import { isAlive } from '../status/phase.js';
 import type { GhostRecord, GhostRecords } from './ghost-records.js';
 import { type Launcher, newLauncher } from './launcher.js';
 import { closePodDirs, commandSocket, notifySocket, openPodDirs, type PodDirs } from './pod-dirs.js';
@@ -76,7 +77,8 @@ export class Launchers {
 
   /** Moves the launcher towards 'ready'. Throws only what a retry or a person must settle. */
   async adopt(ctx: Ctx, launcher: Launcher): Promise<void> {
-    if (launcher.state === 'unresponsive' || launcher.state === 'ready') return;
+    if (launcher.state === 'unresponsive') return;
+    if (launcher.state === 'ready') return this.#checkAlive(ctx, launcher);
     try {
       await this.#approach(ctx, launcher);
       launcher.lastAnswerAt = ctx.now();
@@ -84,6 +86,12 @@ export class Launchers {
       if (!hasCode(err, 'LauncherUnreachable', 'Timeout', 'NotFound')) throw err;
       ctx.log.debug({ err: messageOf(err) }, 'Launcher not reached');
       await this.#giveUpAfterGrace(ctx, launcher);
+    }
+  }
+
+  async #checkAlive(ctx: Ctx, launcher: Launcher): Promise<void> {
+    if (launcher.isolation !== undefined && !(await isSameProcess(launcher.isolation.process))) {
+      await this.giveUp(ctx, launcher, 'its process has ended');
     }
   }
 
@@ -194,11 +202,20 @@ export class Launchers {
       await this.giveUp(ctx, launcher, hasEnded ? 'its process has ended' : 'it does not answer');
   }
 
+  /** One look of the watchdog: dials the launcher and gives it up when it was silent for too long. */
+  async probe(ctx: Ctx, launcher: Launcher): Promise<void> {
+    if (launcher.state !== 'ready' || launcher.client === undefined) return;
+    await this.#checkAlive(ctx, launcher);
+    if (await isListening(launcher.client.socketPath)) launcher.lastAnswerAt = ctx.now();
+    else if (ctx.now() - launcher.lastAnswerAt > this.#options.watchdogMs) await this.giveUp(ctx, launcher, 'it does not answer');
+  }
+
   /** From now on the launcher counts as lost, also for a restarted agent. */
   async giveUp(ctx: Ctx, launcher: Launcher, why: string): Promise<void> {
     ctx.log.warn({ uid: launcher.ghost.uid, namespace: launcher.ghost.namespace, name: launcher.ghost.name, why }, 'Giving up a launcher');
     launcher.state = 'unresponsive';
-    setDomain(launcher, undefined);
+    // A guest that ended before its launcher did still says how; one that was alive is lost with it.
+    if (isAlive(launcher.domain)) setDomain(launcher, undefined);
     await this.#options.ghosts.write({ ...launcher.ghost, unresponsive: true });
     this.#options.wake(launcher.key);
   }

@@ -1,6 +1,5 @@
 // The status that a VMI on this node shall have, from one snapshot of everything the agent knows. Pure, called in the epilogue of every
 // reconcile; equal to the old status when nothing changed. Fields of other writers are copied.
-import type { Condition } from '../../api/conditions.js';
 import type { DomainReport } from '../../api/domain-report.js';
 import type { VirtualMachineInstance, VirtualMachineInstanceGuestOSInfo, VirtualMachineInstanceStatus, VmiPhase } from '../../api/index.js';
 import { metaTime } from '../../base/clock.js';
@@ -27,11 +26,13 @@ type Status = VirtualMachineInstanceStatus;
 export function nextStatus(facts: StatusFacts): Status {
   const { vmi, domain, decision, now } = facts;
   const failure = decision.failure ?? facts.failure;
+  const conditions = nextConditions({ ...facts, failure });
   return {
     ...vmi.status,
     ...phaseFields(vmi, decision, now),
     ...(domain === undefined ? {} : domainFields(facts, domain)),
-    conditions: nextConditions({ ...facts, failure }) as (Condition & { status: string })[],
+    // No conditions before and none now must compare as equal.
+    ...(conditions.length === 0 && vmi.status?.conditions === undefined ? {} : { conditions }),
   };
 }
 

@@ -37,6 +37,12 @@ describe('decidePhase', () => {
     ['killed, could not hear of it', ended('Destroyed', running(noAcpi)), 'Succeeded'],
     ['launcher never came', { launcher: 'unresponsive' }, 'Failed: LauncherNotStarted'],
     ['launcher lost', { vmi: running(), launcher: 'unresponsive' }, 'Failed: LauncherUnresponsive'],
+    ['launcher lost after the guest had ended', { ...ended('Shutdown'), launcher: 'unresponsive' }, 'Succeeded'],
+    [
+      'launcher lost with a domain that never ran',
+      { domain: nodeDomain('Shutoff'), launcher: 'unresponsive' },
+      'Failed: LauncherNotStarted',
+    ],
     ['launcher not asked yet', { vmi: running(), launcher: 'starting' }, 'Running'],
     ['domain vanished', { vmi: running() }, 'Failed: GuestVanished'],
     ['final stays', { vmi: nodeVmi({ status: { phase: 'Succeeded' } }), domain: nodeDomain('Running') }, 'Succeeded'],

@@ -45,7 +45,7 @@ export function decidePhase(facts: PhaseFacts): PhaseDecision {
       return domain.status.reason === 'PostcopyFailed' ? failed('PostCopyFailed', text.postCopyFailed) : { phase: 'Running' };
     case 'Shutoff':
     case 'Crashed':
-      return afterEnd(facts.vmi, domain, current);
+      return afterEnd(facts, domain, current);
     case 'ShuttingDown':
     case 'NoState':
     case 'Unknown':
@@ -65,7 +65,8 @@ function withoutDomain({ vmi, launcher, node }: PhaseFacts, current: VmiPhase): 
   return { phase: current };
 }
 
-function afterEnd(vmi: VirtualMachineInstance, domain: DomainReport, current: VmiPhase): PhaseDecision {
+function afterEnd(facts: PhaseFacts, domain: DomainReport, current: VmiPhase): PhaseDecision {
+  const { vmi, launcher } = facts;
   switch (domain.status.reason) {
     case 'Crashed':
     case 'Daemon':
@@ -79,7 +80,8 @@ function afterEnd(vmi: VirtualMachineInstance, domain: DomainReport, current: Vm
     case 'FromSnapshot':
       return { phase: 'Succeeded' };
     default:
-      return { phase: current };
+      // Not an end by itself; without a launcher nothing can come of it.
+      return launcher === 'unresponsive' ? withoutDomain(facts, current) : { phase: current };
   }
 }
 

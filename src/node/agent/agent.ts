@@ -1,0 +1,160 @@
+// The agent's reconcile, per VM: read everything once, decide, act, write the status, tell what changed. VMs are found by the label that
+// virt-controller sets at the hand-over, and by the launchers that an earlier process managed. Knows no Linux; see perform.ts.
+import type { ObjectKey, VirtualMachineInstance } from '../../api/index.js';
+import type { Ctx } from '../../base/context.js';
+import { KvError } from '../../base/errors.js';
+import { readSelinuxContext } from '../../linux/proc.js';
+import type { Next, Reconcile } from '../../runtime/types.js';
+import type { Launcher } from '../launchers/launcher.js';
+import { nextStatus } from '../status/next-status.js';
+import { decidePhase, isAlive, isFinalPhase, type PhaseDecision } from '../status/phase.js';
+import { text } from '../text.js';
+import { decide } from './decide.js';
+import { failureOf, fatalPhase } from './failure.js';
+import { type PerformDeps, perform } from './perform.js';
+import type { VmiWriter } from './vmi-writer.js';
+
+export interface AgentDeps extends PerformDeps {
+  readonly vmis: VmiWriter;
+  readonly isHostModelObsolete: () => boolean;
+}
+
+type Vmi = VirtualMachineInstance;
+
+/** One pass may end a guest, write that down, delete its domain and clean up. */
+const MAX_ROUNDS = 4;
+
+export function createAgent(deps: AgentDeps): Reconcile {
+  return async (key, ctx) => {
+    const vmi = ownVmi(deps, key);
+    const uid = vmi?.metadata.uid;
+    const older = deps.launchers.of(key).filter((launcher) => launcher.ghost.uid !== uid);
+    let next: Next;
+    for (const launcher of older) next = sooner(next, await settleUnseen(deps, ctx, launcher));
+    if (vmi === undefined) return next;
+    const launcher = await launcherOf(deps, ctx, vmi);
+    return launcher === undefined ? next : sooner(next, await settle(deps, ctx, launcher, vmi));
+  };
+}
+
+/**
+ * A launcher whose VMI the cache does not show. Only the API server's word ends its guest: the label that our cache selects by may have been
+ * removed by mistake, or the VMI may have moved to another node.
+ */
+async function settleUnseen(deps: AgentDeps, ctx: Ctx, launcher: Launcher): Promise<Next> {
+  const found = await deps.vmis.find(launcher.key);
+  if (found === undefined || found.metadata.uid !== launcher.ghost.uid) return settle(deps, ctx, launcher, undefined);
+  if (found.status?.nodeName === deps.node) return settle(deps, ctx, launcher, found);
+  ctx.log.info({ node: found.status?.nodeName }, 'The VMI belongs to another node now');
+  return isAlive(launcher.domain) ? undefined : settle(deps, ctx, launcher, undefined);
+}
+
+/** The VMI if this node is responsible for it. */
+function ownVmi({ vmis, node }: AgentDeps, key: ObjectKey): Vmi | undefined {
+  const vmi = vmis.get(key);
+  return vmi?.status?.nodeName === node ? vmi : undefined;
+}
+
+async function launcherOf(deps: AgentDeps, ctx: Ctx, vmi: Vmi): Promise<Launcher | undefined> {
+  const { uid = '', namespace = '', name = '' } = vmi.metadata;
+  const known = deps.launchers.get(uid);
+  // An ended VMI without a record was cleaned up before.
+  if (known !== undefined || isFinalPhase(vmi.status?.phase)) return known;
+  if (vmi.status?.phase !== 'Scheduled' && vmi.status?.phase !== 'Running') return undefined;
+  const pods = Object.entries(vmi.status?.activePods ?? {}).flatMap(([podUid, node]) => (node === deps.node ? [podUid] : []));
+  const [podUid] = pods;
+  if (podUid === undefined) {
+    throw new KvError('NotReady', `no active pod of this VMI is known on node ${deps.node} yet`, { retry: { afterMs: 1_000 } });
+  }
+  if (pods.length > 1) throw new KvError('NotReady', text.manySockets(pods), { reason: 'ManyLaunchers' });
+  return deps.launchers.manage(ctx, { uid, namespace, name, podUid });
+}
+
+async function settle(deps: AgentDeps, ctx: Ctx, launcher: Launcher, given: Vmi | undefined): Promise<Next> {
+  let vmi = given;
+  let next: Next;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const { done, result, error } = await act(deps, ctx, launcher, vmi);
+    next = result;
+    if (vmi === undefined || isFinalPhase(vmi.status?.phase)) {
+      if (error !== undefined) throw error;
+      // A deleted domain leaves nothing but to clean up.
+      if (done === 'delete' || done === 'kill') continue;
+      return next;
+    }
+    const written = await report(deps, ctx, launcher, vmi, error);
+    if (error !== undefined && !isFinalPhase(written.status?.phase)) throw error;
+    if (written.status?.phase === vmi.status?.phase && done !== 'delete') return next;
+    vmi = written;
+  }
+  return next;
+}
+
+interface Acted {
+  readonly done: string;
+  readonly result: Next;
+  readonly error: unknown;
+}
+
+async function act(deps: AgentDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi | undefined): Promise<Acted> {
+  try {
+    await deps.launchers.adopt(ctx, launcher);
+    const action = decide({ vmi, domain: launcher.domain, launcher: launcher.state, node: deps.node, now: ctx.now() });
+    ctx.log.debug({ action, domain: launcher.domain?.status, launcher: launcher.state }, 'Decided');
+    return { done: action.kind, result: await perform(deps, ctx, action, launcher, vmi), error: undefined };
+  } catch (error) {
+    return { done: 'failed', result: undefined, error };
+  }
+}
+
+/** Status and events, from what is known after the step. */
+async function report(deps: AgentDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi, error: unknown): Promise<Vmi> {
+  const decision = fatalPhase(error) ?? decidePhase({ vmi, domain: launcher.domain, launcher: launcher.state, node: deps.node });
+  const { bindings = {} } = { bindings: deps.config().spec.network?.binding };
+  launcher.network ??= await deps.journal.read(launcher.ghost.uid);
+  const status = nextStatus({
+    vmi,
+    domain: launcher.domain,
+    decision,
+    failure: failureOf(error, vmi, ctx.now() - launcher.since),
+    node: deps.node,
+    network: launcher.network,
+    bindings,
+    isHostModelObsolete: deps.isHostModelObsolete(),
+    selinuxContext: await selinuxOf(launcher),
+    now: ctx.now(),
+  });
+  const written = await deps.vmis.write(vmi, status);
+  announce(deps, vmi, written, decision);
+  return written;
+}
+
+async function selinuxOf(launcher: Launcher): Promise<string | undefined> {
+  if (launcher.selinuxContext === undefined && launcher.isolation !== undefined) {
+    launcher.selinuxContext = await readSelinuxContext(launcher.isolation.process.pid);
+  }
+  return launcher.selinuxContext;
+}
+
+/** One event a transition. */
+function announce({ events }: AgentDeps, before: Vmi, after: Vmi, { failure }: PhaseDecision): void {
+  const failed = after.status?.conditions?.find((condition) => condition.type === 'Synchronized' && condition.status === 'False');
+  const shown = before.status?.conditions?.find((condition) => condition.type === 'Synchronized');
+  if (before.status?.phase === after.status?.phase) {
+    if (failed && (failed.message !== shown?.message || failed.reason !== shown?.reason)) {
+      events.event(after, 'Warning', 'SyncFailed', failed.message ?? '');
+    }
+    return;
+  }
+  if (after.status?.phase === 'Running') events.event(after, 'Normal', 'Started', text.started);
+  if (after.status?.phase === 'Succeeded') events.event(after, 'Normal', 'Stopped', text.stopped);
+  if (after.status?.phase === 'Failed')
+    events.event(after, 'Warning', 'Stopped', failure ? `${text.crashed} ${capital(failure.message)}` : text.crashed);
+}
+
+const capital = (sentence: string): string => `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
+
+function sooner(a: Next, b: Next): Next {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a.afterMs <= b.afterMs ? a : b;
+}

@@ -1,0 +1,37 @@
+// What an error of a step means for the VMI: shown on it, only retried, or the end of it. Pure.
+import type { Condition } from '../../api/conditions.js';
+import { findCondition } from '../../api/conditions.js';
+import type { VirtualMachineInstance } from '../../api/index.js';
+import { hasCode, isKvError, messageOf } from '../../base/errors.js';
+import type { Failure } from '../status/conditions.js';
+import type { PhaseDecision } from '../status/phase.js';
+import { text } from '../text.js';
+
+/** While a pod is this young, side containers that are not there yet are no news. */
+const SETTLE_MS = 60_000;
+const NO_FIRMWARE = 'EFI OVMF rom missing';
+
+/** undefined: nothing that a user should see; a failure shown before stays until a step succeeds. */
+export function failureOf(err: unknown, vmi: VirtualMachineInstance, ageMs: number): Failure | undefined {
+  if (err === undefined) return undefined;
+  if (isPassing(err, ageMs)) return shownBefore(vmi);
+  return { reason: (isKvError(err) && err.reason) || text.syncFailedReason, message: messageOf(err) };
+}
+
+/** Lost races and silent launchers settle by themselves or are noticed by the watchdog. */
+function isPassing(err: unknown, ageMs: number): boolean {
+  if (hasCode(err, 'Conflict', 'LauncherUnreachable', 'Timeout')) return true;
+  return isKvError(err) && err.reason === 'ContainerDiskNotReady' && ageMs < SETTLE_MS;
+}
+
+function shownBefore(vmi: VirtualMachineInstance): Failure | undefined {
+  const shown = findCondition(vmi.status?.conditions as Condition[] | undefined, 'Synchronized');
+  return shown?.status === 'False' ? { reason: shown.reason ?? text.syncFailedReason, message: shown.message ?? '' } : undefined;
+}
+
+/** Errors after which no retry in this pod can succeed. */
+export function fatalPhase(err: unknown): PhaseDecision | undefined {
+  const isFatal = hasCode(err, 'CriticalNetwork') || (isKvError(err) && err.message.includes(NO_FIRMWARE));
+  if (!isFatal) return undefined;
+  return { phase: 'Failed', failure: { reason: err.reason ?? text.syncFailedReason, message: messageOf(err) } };
+}

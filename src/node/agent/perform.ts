@@ -1,0 +1,159 @@
+// Carries out one action of decide.ts: the only place of the agent that touches pods and commands launchers. Every step can be repeated.
+// Returns when to look again; throws what went wrong.
+import type { VirtualMachineInstance } from '../../api/index.js';
+import type { Ctx } from '../../base/context.js';
+import { KvError } from '../../base/errors.js';
+import type { ClusterConfig } from '../../core/config/cluster-config.js';
+import { isSameProcess } from '../../linux/proc.js';
+import type { EventRecorder, Next } from '../../runtime/types.js';
+import { claimDevices, hasKvm } from '../devices/ownership.js';
+import type { ContainerDisks } from '../disks/container-disks.js';
+import { clientOf, isolationOf, type Launcher, vmiOfGhost } from '../launchers/launcher.js';
+import type { Launchers } from '../launchers/launchers.js';
+import type { NetworkJournal } from '../network/journal.js';
+import type { NetworkSettings } from '../network/request.js';
+import { type NetworkSetup, networkTargetOf } from '../network/setup.js';
+import { isFinalPhase } from '../status/phase.js';
+import { text } from '../text.js';
+import type { Action } from './decide.js';
+import { syncOptions } from './sync-options.js';
+
+export interface PerformDeps {
+  readonly node: string;
+  readonly launchers: Launchers;
+  readonly network: NetworkSetup;
+  readonly journal: NetworkJournal;
+  readonly disks: ContainerDisks;
+  readonly events: EventRecorder;
+  readonly config: () => ClusterConfig;
+  readonly preferredFamily: NetworkSettings['preferredFamily'];
+  /** Tests have no devices to hand over. */
+  readonly devices?: { readonly claim: typeof claimDevices; readonly hasKvm: typeof hasKvm };
+}
+
+const SOCKET_POLL_MS = 1_000;
+/** A launcher says farewell and ends within moments; one that does not is left to the kubelet. */
+const FAREWELL_MS = 60_000;
+
+type Vmi = VirtualMachineInstance;
+
+export async function perform(deps: PerformDeps, ctx: Ctx, action: Action, launcher: Launcher, vmi: Vmi | undefined): Promise<Next> {
+  switch (action.kind) {
+    case 'nothing':
+      return undefined;
+    case 'wait':
+      return { afterMs: action.afterMs, why: action.why };
+    case 'prepare':
+      if (vmi) await prepare(deps, ctx, launcher, vmi);
+      return { afterMs: SOCKET_POLL_MS, why: 'libvirt of the launcher is not up yet' };
+    case 'start':
+      if (vmi) await start(deps, ctx, launcher, vmi);
+      return undefined;
+    case 'update':
+      if (vmi) await update(deps, ctx, launcher, vmi);
+      return undefined;
+    case 'shutdown':
+      return shutdown(deps, ctx, launcher, vmi, action.recheckMs);
+    case 'kill':
+      return kill(deps, ctx, launcher, vmi);
+    case 'delete':
+      return remove(deps, ctx, launcher, vmi);
+    case 'cleanup':
+      return cleanUp(deps, ctx, launcher);
+  }
+}
+
+const isNewSpec = (launcher: Launcher, vmi: Vmi): boolean => launcher.syncedSpec !== JSON.stringify(vmi.spec);
+
+async function prepare(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
+  if (launcher.isPrepared) return;
+  const isolation = isolationOf(launcher);
+  const config = deps.config();
+  const bindings = config.spec.network?.binding;
+  const settings: NetworkSettings = {
+    portRangesGate: config.isEnabled('PortRangesSpec'),
+    preferredFamily: deps.preferredFamily,
+    ...(bindings ? { bindings } : {}),
+  };
+  const target = networkTargetOf({ pid: isolation.process.pid, uid: isolation.uid });
+  const [network] = await allOrFirstError([
+    deps.network.ensure(ctx, vmi, target, settings),
+    deps.disks.mount(ctx, vmi, launcher.ghost.podUid),
+    (deps.devices?.claim ?? claimDevices)(isolation),
+  ]);
+  launcher.network = network;
+  launcher.isPrepared = true;
+}
+
+/** Waits for all, so that no step goes on behind the back of a failed reconcile. */
+async function allOrFirstError<T extends readonly unknown[]>(work: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
+  const results = await Promise.allSettled(work);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+  return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
+}
+
+async function start(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
+  await prepare(deps, ctx, launcher, vmi);
+  await requireKvm(deps, launcher);
+  await sync(deps, ctx, launcher, vmi);
+}
+
+async function requireKvm(deps: PerformDeps, launcher: Launcher): Promise<void> {
+  if (deps.config().useEmulation || (await (deps.devices?.hasKvm ?? hasKvm)(isolationOf(launcher)))) return;
+  throw new KvError('NotReady', text.noKvm(deps.node), { reason: 'NoKvm', retry: { afterMs: 30_000 } });
+}
+
+/** Tells the launcher what shall be, and asks at once what has become of it: the notification may take longer. */
+async function sync(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
+  ctx.log.info({ uid: launcher.ghost.uid, phase: vmi.status?.phase }, 'Synchronizing with the launcher');
+  await clientOf(launcher).syncVirtualMachine(vmi, syncOptions(vmi, deps.config()));
+  launcher.syncedSpec = JSON.stringify(vmi.spec);
+  await deps.launchers.refresh(ctx, launcher);
+}
+
+async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
+  launcher.network ??= await deps.journal.read(launcher.ghost.uid);
+  if (isNewSpec(launcher, vmi)) await sync(deps, ctx, launcher, vmi);
+}
+
+async function shutdown(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi | undefined, recheckMs: number): Promise<Next> {
+  const object = vmi ?? vmiOfGhost(launcher);
+  ctx.log.info({ uid: launcher.ghost.uid }, 'Signaling graceful shutdown');
+  await clientOf(launcher).shutdownVirtualMachine(object);
+  if (!launcher.hasAnnouncedShutdown) deps.events.event(object, 'Normal', 'ShuttingDown', text.shuttingDown);
+  launcher.hasAnnouncedShutdown = true;
+  await deps.launchers.refresh(ctx, launcher);
+  return { afterMs: recheckMs, why: 'the guest is shutting down' };
+}
+
+async function kill(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi | undefined): Promise<Next> {
+  const object = vmi ?? vmiOfGhost(launcher);
+  ctx.log.info({ uid: launcher.ghost.uid }, 'Killing the guest');
+  await clientOf(launcher).killVirtualMachine(object);
+  if (!isFinalPhase(vmi?.status?.phase)) deps.events.event(object, 'Normal', 'Deleted', text.stopping);
+  await deps.launchers.refresh(ctx, launcher);
+  return { afterMs: SOCKET_POLL_MS, why: 'the guest was killed' };
+}
+
+async function remove(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi | undefined): Promise<Next> {
+  const object = vmi ?? vmiOfGhost(launcher);
+  ctx.log.info({ uid: launcher.ghost.uid }, 'Deleting the domain');
+  await clientOf(launcher).deleteVirtualMachine(object);
+  // A VMI whose end was written down needs no further event.
+  if (!isFinalPhase(vmi?.status?.phase)) deps.events.event(object, 'Normal', 'Deleted', text.deletion);
+  await deps.launchers.refresh(ctx, launcher);
+  return { afterMs: SOCKET_POLL_MS, why: 'the domain was deleted' };
+}
+
+async function cleanUp(deps: PerformDeps, ctx: Ctx, launcher: Launcher): Promise<Next> {
+  launcher.endedAt ??= ctx.now();
+  // First: the kubelet cannot remove the pod's volumes before.
+  await deps.disks.unmount(ctx, launcher.ghost.podUid);
+  // The launcher reports the end of its domain before it goes; somebody must listen.
+  const isThere = launcher.isolation !== undefined && (await isSameProcess(launcher.isolation.process));
+  if (isThere && ctx.now() - launcher.endedAt < FAREWELL_MS) return { afterMs: SOCKET_POLL_MS, why: 'the launcher has not ended yet' };
+  await deps.journal.forget(launcher.ghost.uid);
+  await deps.launchers.release(ctx, launcher);
+  return undefined;
+}

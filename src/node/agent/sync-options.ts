@@ -1,0 +1,45 @@
+// Cluster settings that a launcher cannot read itself, sent along with every synchronisation of a VMI. Pure.
+import type { VirtualMachineInstance } from '../../api/index.js';
+import type { ClusterConfig } from '../../core/config/cluster-config.js';
+import type { VmiOptions } from '../../rpc/index.js';
+
+const GATES = {
+  ExpandDisksEnabled: 'ExpandDisks',
+  BochsDisplayForEFIGuests: 'BochsDisplayForEFIGuests',
+  PCINUMAAwareTopologyEnabled: 'PCINUMAAwareTopology',
+  VGPULiveMigrationEnabled: 'VGPULiveMigration',
+  GraceIOVirtualizationEnabled: 'GraceIOVirtualization',
+} as const;
+
+export function syncOptions(vmi: VirtualMachineInstance, config: ClusterConfig): VmiOptions {
+  const { smbios, memBalloonStatsPeriod, virtualMachineOptions } = config.spec;
+  const gates = Object.fromEntries(Object.entries(GATES).map(([field, gate]) => [field, config.isEnabled(gate)]));
+  return {
+    ...(smbios ? { VirtualMachineSMBios: { ...smbios } } : {}),
+    ...(memBalloonStatsPeriod === undefined ? {} : { MemBalloonStatsPeriod: memBalloonStatsPeriod }),
+    PreallocatedVolumes: preallocatedVolumes(vmi),
+    ExpandDisksEnabled: config.isEnabled('ExpandDisks'),
+    clusterConfig: {
+      ...gates,
+      FreePageReportingDisabled: virtualMachineOptions?.disableFreePageReporting !== undefined,
+      SerialConsoleLogDisabled: virtualMachineOptions?.disableSerialConsoleLog !== undefined,
+    },
+    interfaceDomainAttachment: domainAttachments(vmi, config),
+  };
+}
+
+const preallocatedVolumes = (vmi: VirtualMachineInstance): string[] =>
+  (vmi.status?.volumeStatus ?? []).flatMap(({ name, persistentVolumeClaimInfo }) =>
+    persistentVolumeClaimInfo?.preallocated ? [name] : [],
+  );
+
+/** How each interface ends in the domain; absent where it is no tap. */
+function domainAttachments(vmi: VirtualMachineInstance, config: ClusterConfig): Record<string, string> {
+  const plugins = config.spec.network?.binding ?? {};
+  const entries = (vmi.spec.domain.devices.interfaces ?? []).flatMap((iface): [string, string][] => {
+    if (iface.bridge || iface.masquerade) return [[iface.name, 'tap']];
+    const type = iface.binding && plugins[iface.binding.name]?.domainAttachmentType;
+    return type ? [[iface.name, type]] : [];
+  });
+  return Object.fromEntries(entries);
+}
