@@ -133,6 +133,9 @@ async function compile({ module, partial, cwd, env, total, log }: Compilation): 
   });
   const report = () => log(`building ${module.name}: ${built} packages compiled of at most ${total}, ${seconds(Date.now() - started)}`);
   const timer = setInterval(report, REPORT_MS);
+  // Whoever ends this process early does not leave a compiler running.
+  const kill = () => child.kill();
+  process.once('exit', kill);
   try {
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once('error', reject);
@@ -141,6 +144,7 @@ async function compile({ module, partial, cwd, env, total, log }: Compilation): 
     if (code !== 0) throw new KvError('Terminal', `\`go build\` of ${module.name} in ${cwd} failed:\n${other.slice(-20).join('\n')}`);
   } finally {
     clearInterval(timer);
+    process.off('exit', kill);
   }
   log(`built ${module.name} in ${seconds(Date.now() - started)}`);
 }

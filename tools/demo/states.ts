@@ -1,0 +1,38 @@
+// Why the demo is not there yet, read out of the objects that a user would look at. Pure.
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export interface Observed {
+  readonly metadata: { readonly name: string };
+  readonly status?: {
+    readonly phase?: string;
+    readonly printableStatus?: string;
+    readonly ready?: boolean;
+    readonly conditions?: readonly Condition[];
+  };
+}
+
+/** Nothing once the KubeVirt object is Available. */
+export function installReason(kubevirt: Observed): string | undefined {
+  const conditions = kubevirt.status?.conditions ?? [];
+  if (conditions.some((each) => each.type === 'Available' && each.status === 'True')) return undefined;
+  const phase = kubevirt.status?.phase ?? 'the operator has not seen it yet';
+  const why = conditions.find((each) => each.type === 'Available') ?? conditions.find((each) => each.status === 'True');
+  return [phase, sentence(why)].filter(Boolean).join(': ');
+}
+
+/** Nothing once the machine runs. */
+export function machineReason(vm: Observed): string | undefined {
+  if (vm.status?.printableStatus === 'Running') return undefined;
+  const state = vm.status?.printableStatus ?? 'virt-controller has not seen it yet';
+  const why = vm.status?.conditions?.find((each) => each.status !== 'True' && each.message);
+  return [state, sentence(why)].filter(Boolean).join(': ');
+}
+
+function sentence(condition: Condition | undefined): string {
+  return condition?.message ?? condition?.reason ?? '';
+}
