@@ -12,6 +12,7 @@ export class VirtualClock implements Clock {
   #now: number;
   #order = 0;
   readonly #timers = new Set<Timer>();
+  readonly #held = new Set<Promise<unknown>>();
 
   constructor(startMs = Date.UTC(2026, 0, 1)) {
     this.#now = startMs;
@@ -31,9 +32,20 @@ export class VirtualClock implements Clock {
     return this.#timers.size;
   }
 
+  /** Work in real time (cryptography, files): the clock stands still until it is done. */
+  hold<T>(work: Promise<T>): Promise<T> {
+    this.#held.add(work);
+    const done = (): void => void this.#held.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
   /** Lets everything happen that needs no time. */
   async settle(): Promise<void> {
-    for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+    do {
+      await Promise.allSettled(this.#held);
+      for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+    } while (this.#held.size > 0);
   }
 
   async advance(ms: number): Promise<void> {

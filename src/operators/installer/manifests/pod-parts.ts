@@ -1,0 +1,94 @@
+// What the pods of all components have in common: labels, security, priority, spreading, volumes of certificates. Pure.
+import type { Container, PodSpec, PodVolume } from '../../../api/index.js';
+import { LABEL } from '../../../api/index.js';
+import type { InstallContext } from '../install-context.js';
+
+type Mount = NonNullable<Container['volumeMounts']>[number];
+type EnvVar = NonNullable<Container['env']>[number];
+
+export const PRIORITY_CLASS = 'kubevirt-cluster-critical';
+export const VERSION_LABEL = 'app.kubernetes.io/version';
+
+/** Each process is one file of its image. */
+export const processCommand = (name: string): string[] => ['/usr/local/bin/node', `/app/${name}.js`];
+
+export interface VolumeWithMount {
+  readonly volume: PodVolume;
+  readonly mount: Mount;
+}
+
+export const secretVolume = (secretName: string, mountPath: string, optional = false): VolumeWithMount => ({
+  volume: { name: secretName, secret: { secretName, optional } },
+  mount: { name: secretName, mountPath, readOnly: true },
+});
+
+export const scratchVolume = (name: string, mountPath: string): VolumeWithMount => ({
+  volume: { name, emptyDir: {} },
+  mount: { name, mountPath },
+});
+
+export const hostVolume = (name: string, path: string, mount: Omit<Mount, 'name'>): VolumeWithMount => ({
+  volume: { name, hostPath: { path } },
+  mount: { name, ...mount },
+});
+
+export const PROFILE_DATA = scratchVolume('profile-data', '/profile-data');
+
+export const CRITICAL_TOLERATION = { key: 'CriticalAddonsOnly', operator: 'Exists' } as const;
+
+export function podLabels(context: Pick<InstallContext, 'version'>, name: string): Record<string, string> {
+  return {
+    [LABEL.app]: name,
+    [VERSION_LABEL]: context.version,
+    'prometheus.kubevirt.io': 'true',
+    'np.kubevirt.io/allow-access-cluster-services': 'true',
+  };
+}
+
+/** Two of a kind on one node help nobody; but better there than nowhere. */
+export const spreadByHost = (name: string): NonNullable<PodSpec['affinity']> => ({
+  podAntiAffinity: {
+    preferredDuringSchedulingIgnoredDuringExecution: [
+      {
+        weight: 1,
+        podAffinityTerm: {
+          labelSelector: { matchExpressions: [{ key: LABEL.app, operator: 'In', values: [name] }] },
+          topologyKey: 'kubernetes.io/hostname',
+        },
+      },
+    ],
+  },
+});
+
+export const RESTRICTED_CONTAINER: NonNullable<Container['securityContext']> = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
+export const RESTRICTED_POD: NonNullable<PodSpec['securityContext']> = {
+  runAsNonRoot: true,
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
+export const tcpPort = (name: string, containerPort: number): NonNullable<Container['ports']>[number] => ({
+  name,
+  containerPort,
+  protocol: 'TCP',
+});
+
+export const httpsGet = (path: string, port = 8443): NonNullable<NonNullable<Container['readinessProbe']>['httpGet']> => ({
+  scheme: 'HTTPS',
+  path,
+  port,
+});
+
+export const requests = (cpu: string, memory: string): NonNullable<Container['resources']> => ({ requests: { cpu, memory } });
+
+export const extraEnv = ({ extraEnv: given }: Pick<InstallContext, 'extraEnv'>): EnvVar[] =>
+  Object.entries(given).map(([name, value]) => ({ name, value }));
+
+export const fieldEnv = (name: string, fieldPath: string): EnvVar => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+
+export const pullSecrets = ({ spec }: Pick<InstallContext, 'spec'>): Pick<PodSpec, 'imagePullSecrets'> =>
+  spec.imagePullSecrets?.length ? { imagePullSecrets: spec.imagePullSecrets.map(({ name }) => ({ name: name ?? '' })) } : {};

@@ -1,0 +1,148 @@
+// virt-handler, the node agent, as a DaemonSet: privileged, in the node's PID namespace, with the kubelet's folders. Its init
+// container asks the launcher image's libvirt what this node can do, before the agent labels the node with it. Pure.
+import { type Container, type DaemonSet, LABEL, type PodSpec } from '../../../api/index.js';
+import type { InstallContext } from '../install-context.js';
+import { ACCOUNT, SECRET } from './names.js';
+import { placed } from './placement.js';
+import {
+  CRITICAL_TOLERATION,
+  extraEnv,
+  fieldEnv,
+  hostVolume,
+  httpsGet,
+  PRIORITY_CLASS,
+  PROFILE_DATA,
+  podLabels,
+  processCommand,
+  pullSecrets,
+  requests,
+  secretVolume,
+  tcpPort,
+  VERSION_LABEL,
+  type VolumeWithMount,
+} from './pod-parts.js';
+
+const NAME = 'virt-handler';
+/** The agent waits this long for migrations before it ends, and the kubelet a little longer. */
+const GRACEFUL_SECONDS = 315;
+const GRACE_PERIOD_SECONDS = 330;
+
+const NODE_LABELLER = hostVolume('node-labeller', '/var/lib/kubevirt-node-labeller', { mountPath: '/var/lib/kubevirt-node-labeller' });
+
+const VOLUMES: readonly VolumeWithMount[] = [
+  secretVolume(SECRET.handlerServer, '/etc/virt-handler/servercertificates'),
+  secretVolume(SECRET.migrationClient, '/etc/virt-handler/migrationservercertificates'),
+  secretVolume(SECRET.vsockClient, '/etc/virt-handler/vsockclientcertificates'),
+  PROFILE_DATA,
+  hostVolume('libvirt-runtimes', '/var/run/kubevirt-libvirt-runtimes', { mountPath: '/var/run/kubevirt-libvirt-runtimes' }),
+  hostVolume('virt-share-dir', '/var/run/kubevirt', { mountPath: '/var/run/kubevirt', mountPropagation: 'Bidirectional' }),
+  hostVolume('virt-private-dir', '/var/run/kubevirt-private', { mountPath: '/var/run/kubevirt-private' }),
+  // Container disks are bind-mounted into the launchers' folders: the mounts must reach the node, and from there the launchers.
+  hostVolume('kubelet-pods', '/var/lib/kubelet/pods', { mountPath: '/pods', mountPropagation: 'Bidirectional' }),
+  hostVolume('kubelet', '/var/lib/kubelet', { mountPath: '/var/lib/kubelet', mountPropagation: 'HostToContainer' }),
+  NODE_LABELLER,
+  {
+    volume: {
+      name: 'podinfo',
+      downwardAPI: {
+        items: [{ path: 'network-status', fieldRef: { fieldPath: "metadata.annotations['k8s.v1.cni.cncf.io/network-status']" } }],
+      },
+    },
+    mount: { name: 'podinfo', mountPath: '/etc/podinfo' },
+  },
+];
+
+function agent(context: InstallContext): Container {
+  return {
+    name: NAME,
+    image: context.handlerImage,
+    imagePullPolicy: context.imagePullPolicy,
+    command: processCommand(NAME),
+    args: [
+      ...['--port', '8443', '--hostname-override', '$(NODE_NAME)', '--pod-ip-address', '$(MY_POD_IP)', '--max-metric-requests', '3'],
+      ...['--console-server-port', '8186', '--vmstats-server-port', '8187', '--graceful-shutdown-seconds', String(GRACEFUL_SECONDS)],
+      ...['--migration-cn-types', 'migration', '-v', '2'],
+    ],
+    env: [fieldEnv('NODE_NAME', 'spec.nodeName'), fieldEnv('MY_POD_IP', 'status.podIP'), ...extraEnv(context)],
+    ports: [tcpPort('metrics', 8443), tcpPort('vmstats', 8187)],
+    livenessProbe: {
+      httpGet: httpsGet('/healthz'),
+      failureThreshold: 3,
+      initialDelaySeconds: 15,
+      periodSeconds: 45,
+      timeoutSeconds: 10,
+    },
+    readinessProbe: { httpGet: httpsGet('/healthz'), initialDelaySeconds: 15, periodSeconds: 20, timeoutSeconds: 10 },
+    resources: requests('10m', '325Mi'),
+    securityContext: { privileged: true, seLinuxOptions: { level: 's0' } },
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    volumeMounts: VOLUMES.map(({ mount }) => mount),
+  };
+}
+
+function labeller(context: InstallContext): Container {
+  return {
+    name: 'virt-launcher',
+    image: context.launcherImage,
+    imagePullPolicy: context.imagePullPolicy,
+    command: processCommand('node-labeller'),
+    env: [
+      { name: 'PREFERRED_VIRTTYPE', value: 'kvm' },
+      { name: 'HYPERVISOR_DEVICE', value: 'kvm' },
+    ],
+    securityContext: { privileged: true, runAsUser: 0 },
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    volumeMounts: [NODE_LABELLER.mount],
+  };
+}
+
+/** Keeps the launcher image on every node, where launcher pods have no pull secret of their own. */
+function imageHolder(context: InstallContext): Container[] {
+  if (!context.spec.imagePullSecrets?.length) return [];
+  return [
+    {
+      name: 'virt-launcher-image-holder',
+      image: context.launcherImage,
+      imagePullPolicy: context.imagePullPolicy,
+      command: ['/bin/sh', '-c'],
+      args: ['sleep infinity'],
+      resources: { limits: { cpu: '100m', memory: '20Mi' } },
+      terminationMessagePolicy: 'FallbackToLogsOnError',
+    },
+  ];
+}
+
+function annotations({ spec }: InstallContext): Record<string, string> {
+  const network = spec.configuration?.migrations?.network;
+  return {
+    'openshift.io/required-scc': 'kubevirt-handler',
+    ...(network ? { 'k8s.v1.cni.cncf.io/networks': `${network}@migration0` } : {}),
+  };
+}
+
+export function virtHandler(context: InstallContext): DaemonSet {
+  const pod: PodSpec = {
+    serviceAccountName: ACCOUNT.handler,
+    priorityClassName: PRIORITY_CLASS,
+    hostPID: true,
+    terminationGracePeriodSeconds: GRACE_PERIOD_SECONDS,
+    tolerations: [CRITICAL_TOLERATION],
+    initContainers: [labeller(context)],
+    containers: [agent(context), ...imageHolder(context)],
+    volumes: VOLUMES.map(({ volume }) => volume),
+    ...pullSecrets(context),
+  };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name: NAME, namespace: context.namespace, labels: { [LABEL.app]: NAME, [VERSION_LABEL]: context.version } },
+    spec: {
+      selector: { matchLabels: { [LABEL.app]: NAME } },
+      updateStrategy: { type: 'RollingUpdate' },
+      template: {
+        metadata: { name: NAME, labels: podLabels(context, NAME), annotations: annotations(context) },
+        spec: placed(pod, context.spec.workloads, 'workloads'),
+      },
+    },
+  };
+}
