@@ -138,7 +138,7 @@ export function renderHotplugTriggerPod(
   const claim = claimOf(vmi, volume);
   const isBlock = isBlockClaim(claim, ctx);
   return render(vmi, launcher, ctx, {
-    command: ctx.ends ? ['/bin/bash', '-c', 'exit', '0'] : HOLD,
+    command: ctx.ends ? ['/bin/sh', '-c', 'exit', '0'] : HOLD,
     volumes: [claimVolume(volume, claim)],
     mounts: isBlock ? [] : [{ name: volume, mountPath: '/pvc' }],
     devices: isBlock ? [{ name: volume, devicePath: '/dev/hotplugblockdevice' }] : [],

@@ -103,7 +103,7 @@ export function renderTemporaryPod(vmi: VirtualMachineInstance, ctx: PodContext)
   const spec = pod.spec &&
     compute && {
       ...pod.spec,
-      containers: [{ ...compute, command: ['/bin/bash'], args: ['-c', 'echo "bound PVCs"'] }, ...others],
+      containers: [{ ...compute, command: ['/bin/sh'], args: ['-c', 'echo "bound PVCs"'] }, ...others],
     };
   return {
     ...pod,
