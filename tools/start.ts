@@ -18,34 +18,47 @@ function whenAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
+interface Session {
+  readonly options: DemoOptions;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** The cluster was there before us, and stays. */
+  readonly wasUp: boolean;
+  target?: Target;
+}
+
 async function demo(options: DemoOptions, log: Log, signal: AbortSignal): Promise<number> {
-  let target: Target | undefined;
-  let code = 0;
-  const wasUp = options.kubeconfig !== undefined || (await isLocalUp());
+  const session: Session = { options, log, signal, wasUp: options.kubeconfig !== undefined || (await isLocalUp()) };
+  const failure = await attempt(session);
+  if (failure !== undefined && !signal.aborted) {
+    if (session.target) say(await diagnose(session.target));
+    say(`the demo failed: ${messageOf(failure)}`);
+  }
+  await leave(session);
+  if (signal.aborted) return options.unattended ? 130 : 0;
+  return failure === undefined ? 0 : 1;
+}
+
+async function attempt(session: Session): Promise<unknown> {
+  const { options, log, signal, wasUp } = session;
   try {
     const opening = options.kubeconfig === undefined ? localTarget(log, wasUp) : existingTarget(options.kubeconfig);
-    target = await Promise.race([opening, whenAborted(signal)]);
-    await Promise.race([play(target, log, signal), whenAborted(signal)]);
-    say(instructions(target));
-    if (!options.unattended && !options.keep) {
-      say('Ctrl-C ends the demo and takes everything away again');
-      await whenAborted(signal);
-    }
+    session.target = await Promise.race([opening, whenAborted(signal)]);
+    await Promise.race([play(session.target, log, signal), whenAborted(signal)]);
+    say(instructions(session.target));
+    if (options.unattended || options.keep) return undefined;
+    say('Ctrl-C ends the demo and takes everything away again');
+    return await whenAborted(signal);
   } catch (err) {
-    if (!signal.aborted) {
-      code = 1;
-      if (target) say(await diagnose(target));
-      say(`the demo failed: ${messageOf(err)}`);
-    }
+    return err;
   }
-  if (options.keep && target && !signal.aborted) {
-    say('everything stays as it is (--keep)');
-    return code;
-  }
-  if (target) await takeAway(target, log);
+}
+
+async function leave({ options, log, signal, wasUp, target }: Session): Promise<void> {
+  if (options.keep && target && !signal.aborted) say('everything stays as it is (--keep)');
+  else if (target) await takeAway(target, log);
   // Ended before the cluster was up: whatever is half there goes as well.
   else if (!wasUp) await down(clusterConfig(process.env), log);
-  return signal.aborted && options.unattended ? 130 : code;
 }
 
 const options = parseOptions(process.argv.slice(2), process.stdin.isTTY === true);
