@@ -1,0 +1,204 @@
+// The console server over real TLS, with unix sockets in the place of QEMU's.
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { WebSocket } from 'ws';
+import { nodeVmi, POD_UID, UID } from '../../../test/builders/node-vm.js';
+import { type TestCa, type TestCertificate, testCa } from '../../../test/fakes/certificates.js';
+import { systemClock } from '../../base/clock.js';
+import { KvError } from '../../base/errors.js';
+import { silentLogger } from '../../base/logger.js';
+import { type HttpsServer, requestOnce } from '../../http/index.js';
+import type { CmdClient } from '../../rpc/index.js';
+import { type Launcher, newLauncher } from '../launchers/launcher.js';
+import { createConsoleServer } from './console-server.js';
+import { durationSeconds } from './duration.js';
+import { createSessions } from './sessions.js';
+
+const CLIENT = 'kubevirt.io:system:client:virt-handler';
+const BASE = '/v1/namespaces/default/virtualmachineinstances/vm';
+
+let ca: TestCa;
+let files: Record<'server' | 'client' | 'stranger', TestCertificate>;
+let dir: string;
+let server: HttpsServer;
+let port: number;
+let calls: unknown[][];
+let launcher: Launcher;
+
+beforeAll(() => {
+  ca = testCa();
+  files = { server: ca.issue('server'), client: ca.issue(CLIENT), stranger: ca.issue('somebody') };
+});
+
+const client = (): CmdClient =>
+  ({
+    pauseVirtualMachine: async () => void calls.push(['pause']),
+    resetVirtualMachine: async () => {
+      throw new KvError('Conflict', 'the guest is not running');
+    },
+    freezeVirtualMachine: async (_vmi: unknown, seconds: number) => void calls.push(['freeze', seconds]),
+    getUsers: async () => [{ userName: 'root' }],
+  }) as unknown as CmdClient;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kv-con-'));
+  calls = [];
+  launcher = newLauncher({ uid: UID, namespace: 'default', name: 'vm', podUid: POD_UID }, 0);
+  launcher.client = client();
+  server = createConsoleServer(
+    {
+      log: silentLogger,
+      clock: systemClock,
+      rootOf: () => dir,
+      find: (_, name) => (name === 'vm' ? { vmi: nodeVmi({ metadata: { uid: UID } }), launcher } : undefined),
+    },
+    { tls: { ...files.server, clientCa: () => ca.pem }, host: '127.0.0.1', port: 0, clientName: CLIENT },
+  );
+  port = await server.start();
+});
+
+afterEach(async () => {
+  await server.stop(50);
+  await rm(dir, { recursive: true, force: true });
+});
+
+const request = (method: 'GET' | 'PUT', path: string, body = '', who: 'client' | 'stranger' = 'client') =>
+  requestOnce({ ...files[who], ca: () => ca.pem, serverName: 'server' }, { method, url: `https://127.0.0.1:${port}${path}`, body });
+
+describe('commands', () => {
+  it.each([
+    ['pause', '', 202, ''],
+    ['reset', '', 409, 'the guest is not running'],
+    ['freeze', '{"unfreezeTimeout":"5m"}', 202, ''],
+    ['freeze', '{}', 400, 'Unfreeze timeout in freeze request is not set'],
+    ['freeze', 'no json', 400, 'Unfreeze timeout in freeze request is not set'],
+    ['unknown', '', 404, 'nothing is served at /v1/namespaces/default/virtualmachineinstances/vm/unknown'],
+  ])('PUT %s %s → %d', async (verb, body, status, message) => {
+    const answer = await request('PUT', `${BASE}/${verb}`, body);
+    expect({ status: answer.status, body: answer.body.toString() }).toEqual({ status, body: message });
+  });
+
+  it('passes the time of a freeze on in seconds', async () => {
+    await request('PUT', `${BASE}/freeze`, '{"unfreezeTimeout":"1m30s"}');
+    expect(calls).toEqual([['freeze', 90]]);
+  });
+
+  it('answers questions with JSON', async () => {
+    const answer = await request('GET', `${BASE}/userlist`);
+    expect(JSON.parse(answer.body.toString())).toEqual([{ userName: 'root' }]);
+  });
+
+  it('knows only its own VMs', async () => {
+    const answer = await request('PUT', '/v1/namespaces/default/virtualmachineinstances/other/pause');
+    expect({ status: answer.status, body: answer.body.toString() }).toEqual({
+      status: 404,
+      body: 'VMI default/other does not run on this node',
+    });
+  });
+
+  it('refuses clients with another name', async () => {
+    expect((await request('PUT', `${BASE}/pause`, '', 'stranger')).status).toBe(403);
+    expect(calls).toEqual([]);
+  });
+});
+
+interface Guest {
+  readonly server: Server;
+  readonly sockets: Socket[];
+}
+
+/** QEMU's end of a device, below the directory that the launcher's root is replaced by. */
+async function guestDevice(name: string): Promise<Guest> {
+  const folder = join(dir, 'var/run/kubevirt-private', UID);
+  await mkdir(folder, { recursive: true });
+  const sockets: Socket[] = [];
+  const guest = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('data', (data) => socket.write(`guest heard ${data}`));
+  }).listen(join(folder, name));
+  await new Promise((resolve) => guest.once('listening', resolve));
+  return { server: guest, sockets };
+}
+
+function open(device: string): { ws: WebSocket; heard: string[]; closed: Promise<number> } {
+  const ws = new WebSocket(`wss://127.0.0.1:${port}${BASE}/${device}`, ['plain.kubevirt.io'], {
+    ca: ca.pem,
+    cert: readFileSync(files.client.certFile),
+    key: readFileSync(files.client.keyFile),
+    servername: 'localhost',
+  });
+  const heard: string[] = [];
+  ws.on('message', (data) => heard.push(String(data)));
+  ws.on('error', () => undefined);
+  return { ws, heard, closed: new Promise((resolve) => ws.once('close', resolve)) };
+}
+
+describe('streams', () => {
+  let guest: Guest;
+  beforeEach(async () => {
+    guest = await guestDevice('virt-serial0');
+  });
+  afterEach(async () => {
+    for (const socket of guest.sockets) socket.destroy();
+    guest.server.close();
+  });
+
+  it('carries bytes both ways', async () => {
+    const { ws, heard } = open('console');
+    await new Promise((resolve) => ws.once('open', resolve));
+    ws.send(Buffer.from('hello'), { binary: true });
+    await vi.waitFor(() => expect(heard).toEqual(['guest heard hello']));
+    ws.close();
+    await vi.waitFor(() => expect(guest.sockets[0]?.closed).toBe(true));
+  });
+
+  it('gives the console to the newcomer', async () => {
+    const first = open('console');
+    await new Promise((resolve) => first.ws.once('open', resolve));
+    const second = open('console');
+    await new Promise((resolve) => second.ws.once('open', resolve));
+    await first.closed;
+    second.ws.send(Buffer.from('me'), { binary: true });
+    await vi.waitFor(() => expect(second.heard).toEqual(['guest heard me']));
+    second.ws.close();
+  });
+
+  it('says when the guest has no such device', async () => {
+    const { ws } = open('vnc');
+    const refusal = await new Promise<number>((resolve) => ws.once('unexpected-response', (_req, res) => resolve(res.statusCode ?? 0)));
+    expect(refusal).toBe(404);
+  });
+});
+
+describe('sessions', () => {
+  it('end the one before', () => {
+    const sessions = createSessions();
+    const first = sessions.take('console/a');
+    const second = sessions.take('console/a');
+    expect([first.signal.aborted, second.signal.aborted]).toEqual([true, false]);
+    first.end();
+    expect(sessions.isActive('console/a')).toBe(true);
+    second.end();
+    expect(sessions.isActive('console/a')).toBe(false);
+  });
+});
+
+describe('durationSeconds', () => {
+  it.each([
+    ['5m', 300],
+    ['1h30m', 5400],
+    ['1.5s', 2],
+    ['100ms', 1],
+    ['0', 0],
+    ['0s', 0],
+    ['', undefined],
+    ['5', undefined],
+    ['5m!', undefined],
+  ])('%s → %s', (text, expected) => {
+    expect(durationSeconds(text)).toBe(expected);
+  });
+});
