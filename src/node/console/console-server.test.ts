@@ -129,7 +129,6 @@ function open(device: string): { ws: WebSocket; heard: string[]; closed: Promise
     ca: ca.pem,
     cert: readFileSync(files.client.certFile),
     key: readFileSync(files.client.keyFile),
-    servername: 'localhost',
   });
   const heard: string[] = [];
   ws.on('message', (data) => heard.push(String(data)));
