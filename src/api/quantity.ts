@@ -37,27 +37,40 @@ const SUFFIXES: ReadonlyMap<string, Suffix> = new Map<string, Suffix>([
 
 const SHAPE = /^([+-]?)(?=\d|\.\d)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d+)|([numkKMGTPEi]*))$/;
 
+interface Parts {
+  readonly negative: boolean;
+  /** Without leading zeros, at least one digit. */
+  readonly integer: string;
+  readonly fraction: string;
+  readonly suffix: Suffix;
+}
+
 /** Throws KvError Invalid for anything that is not a quantity. */
 export function parseQuantity(quantity: Quantity): Amount {
   const text = String(quantity).trim();
-  const match = SHAPE.exec(text);
-  const suffix = match && suffixOf(match[4], match[5] ?? '');
-  if (!match || !suffix) {
+  const parts = split(text);
+  if (!parts) {
     throw new KvError(
       'Invalid',
       `${JSON.stringify(quantity)} is not a quantity: write a number with an optional suffix such as m, k, Mi or e3`,
     );
   }
-  const integer = (match[2] ?? '').replace(/^0+/, '') || '0';
-  const fraction = match[3] ?? '';
-  const magnitude = toNano(BigInt(integer + fraction), fraction.length, suffix);
-  const capped = suffix.format === 'BinarySI' && magnitude > MAX_BINARY ? MAX_BINARY : magnitude;
-  const tiny = suffix.format === 'BinarySI' && fraction !== '' && capped > 0n && capped < NANO;
-  return {
-    nano: match[1] === '-' ? -capped : capped,
-    format: tiny ? 'DecimalSI' : suffix.format,
-    ...(repeatsText(integer, fraction, suffix) ? { text } : {}),
-  };
+  const { nano, format } = magnitudeOf(parts);
+  return { nano: parts.negative ? -nano : nano, format, ...(repeatsText(parts) ? { text } : {}) };
+}
+
+function split(text: string): Parts | undefined {
+  const [, sign, integer = '', fraction = '', exponent, letters = ''] = SHAPE.exec(text) ?? [];
+  const suffix = sign === undefined ? undefined : suffixOf(exponent, letters);
+  return suffix && { negative: sign === '-', integer: integer.replace(/^0+/, '') || '0', fraction, suffix };
+}
+
+function magnitudeOf({ integer, fraction, suffix }: Parts): Amount {
+  const exact = toNano(BigInt(integer + fraction), fraction.length, suffix);
+  if (suffix.format !== 'BinarySI') return { nano: exact, format: suffix.format };
+  const nano = exact > MAX_BINARY ? MAX_BINARY : exact;
+  // A fraction of one has no binary form.
+  return { nano, format: fraction !== '' && nano > 0n && nano < NANO ? 'DecimalSI' : 'BinarySI' };
 }
 
 function suffixOf(exponent: string | undefined, letters: string): Suffix | undefined {
@@ -73,7 +86,7 @@ function toNano(digits: bigint, fractionDigits: number, suffix: Suffix): bigint 
 }
 
 /** The parser keeps the written text when a cheap check shows that it is canonical (or near enough: "1.500" stays). */
-function repeatsText(integer: string, fraction: string, suffix: Suffix): boolean {
+function repeatsText({ integer, fraction, suffix }: Parts): boolean {
   if (suffix.base === 2) {
     const room = INT64_DIGITS - 4 - integer.length - Math.trunc((suffix.exponent * 3) / 10);
     return fraction === '' && room >= 0 && suffix.exponent % 10 === 0 && (BigInt(integer) & 7n) !== 0n;
@@ -122,9 +135,7 @@ function formatDecimal(nano: bigint, format: QuantityFormat): string {
 }
 
 export function isQuantity(value: unknown): value is Quantity {
-  if (typeof value !== 'string' && typeof value !== 'number') return false;
-  const match = SHAPE.exec(String(value).trim());
-  return match !== null && suffixOf(match[4], match[5] ?? '') !== undefined;
+  return (typeof value === 'string' || typeof value === 'number') && split(String(value).trim()) !== undefined;
 }
 
 /** Sum; a zero left side takes over the right side's format, as Kubernetes does. */

@@ -18,35 +18,27 @@ interface DriverPart {
 const ERROR_POLICIES = ['stop', 'ignore', 'report', 'enospace'];
 
 export function diskDriver(part: DriverPart, scope: Pick<Scope, DriverNeeds>): XmlNode {
-  const { disk, source, thread } = part;
-  const virtio = busOf(disk) === 'virtio';
-  const writable = disk.disk !== undefined || disk.lun !== undefined;
-  const discard = (writable && !scope.preallocatedVolumes.has(disk.name)) || source.unmap;
-  const tuning = source.fixed
-    ? {}
-    : {
-        ...modes(part, scope),
-        queues: virtio && scope.devices.blockMultiQueue ? scope.cpus.vcpus || 1 : undefined,
-        discard: discard ? 'unmap' : undefined,
-        iommu: virtio && scope.iommu ? 'on' : undefined,
-      };
-  const attrs = {
-    name: 'qemu',
-    type: source.format,
-    error_policy: errorPolicy(disk),
-    iothread: thread && 'id' in thread ? thread.id : undefined,
+  const { source, thread } = part;
+  const tuned = source.fixed ? {} : tuning(part, scope);
+  const iothread = thread && 'id' in thread ? thread.id : undefined;
+  const pool = thread && 'pool' in thread ? thread.pool.map((id) => el('iothread', { id })) : [];
+  const attrs = { name: 'qemu', type: source.format, error_policy: errorPolicy(part.disk), iothread, ...tuned };
+  return el('driver', attrs, [pool.length > 0 && el('iothreads', {}, pool)]);
+}
+
+function tuning(part: DriverPart, scope: Pick<Scope, DriverNeeds>): Record<string, string | number | undefined> {
+  const virtio = busOf(part.disk) === 'virtio';
+  return {
+    ...modes(part, scope),
+    queues: virtio && scope.devices.blockMultiQueue ? scope.cpus.vcpus || 1 : undefined,
+    discard: discards(part, scope) ? 'unmap' : undefined,
+    iommu: virtio && scope.iommu ? 'on' : undefined,
   };
-  const pool =
-    thread && 'pool' in thread
-      ? [
-          el(
-            'iothreads',
-            {},
-            thread.pool.map((id) => el('iothread', { id })),
-          ),
-        ]
-      : [];
-  return el('driver', { ...attrs, ...tuning }, pool);
+}
+
+function discards({ disk, source }: DriverPart, { preallocatedVolumes }: Pick<Scope, DriverNeeds>): boolean {
+  const writable = disk.disk !== undefined || disk.lun !== undefined;
+  return source.unmap === true || (writable && !preallocatedVolumes.has(disk.name));
 }
 
 function errorPolicy({ name, errorPolicy: policy = 'stop' }: Disk): string {

@@ -47,25 +47,41 @@ const file = (path: string, more: Partial<DiskSource> = {}): DiskSource => ({
   ...more,
 });
 
-const CONFIG_KINDS = ['configMap', 'secret', 'downwardAPI', 'serviceAccount'] as const satisfies readonly ConfigKind[];
+type Needs = Pick<Scope, SourceNeeds>;
+type SourceKind = Exclude<keyof Volume, 'name'>;
+
+const config =
+  (kind: ConfigKind) =>
+  ({ name }: Volume): DiskSource =>
+    file(configPaths(kind, name).iso);
+
+/** In the order in which a volume with several sources would be read. */
+const SOURCES: readonly (readonly [SourceKind, (volume: Volume, scope: Needs, index: number) => DiskSource])[] = [
+  ['containerDisk', containerDisk],
+  ['cloudInitNoCloud', cloudInit],
+  ['cloudInitConfigDrive', cloudInit],
+  ['sysprep', config('sysprep')],
+  ['hostDisk', hostDisk],
+  ['persistentVolumeClaim', claim],
+  ['dataVolume', claim],
+  ['ephemeral', ephemeral],
+  ['emptyDisk', ({ name }) => file(emptyDiskImage(name), { format: 'qcow2', unmap: true })],
+  ['configMap', config('configMap')],
+  ['secret', config('secret')],
+  ['downwardAPI', config('downwardAPI')],
+  ['serviceAccount', config('serviceAccount')],
+  ['downwardMetrics', () => file(DOWNWARD_METRICS_DISK, { fixed: true })],
+];
 
 /** `index` is the volume's place in spec.volumes. */
-export function permanentSource(volume: Volume, index: number, scope: Pick<Scope, SourceNeeds>): DiskSource {
-  if (volume.containerDisk) return containerDisk(volume, index, scope);
-  if (volume.cloudInitNoCloud || volume.cloudInitConfigDrive) return cloudInit(volume, scope);
-  if (volume.sysprep) return file(configPaths('sysprep', volume.name).iso);
-  if (volume.hostDisk) return hostDisk(volume.name, volume.hostDisk.path, scope);
-  if (volume.persistentVolumeClaim || volume.dataVolume) return claim(volume.name, scope);
-  if (volume.ephemeral) return ephemeral(volume.name, scope);
-  if (volume.emptyDisk) return file(emptyDiskImage(volume.name), { format: 'qcow2', unmap: true });
-  const config = CONFIG_KINDS.find((kind) => volume[kind] !== undefined);
-  if (config) return file(configPaths(config, volume.name).iso);
-  if (volume.downwardMetrics) return file(DOWNWARD_METRICS_DISK, { fixed: true });
+export function permanentSource(volume: Volume, index: number, scope: Needs): DiskSource {
+  const found = SOURCES.find(([kind]) => volume[kind] !== undefined);
+  if (found) return found[1](volume, scope, index);
   throw new KvError('Invalid', `disk ${volume.name} references an unsupported source: remove the disk or use a volume that can be one`);
 }
 
 /** Volumes plugged into the running pod appear elsewhere. */
-export function hotplugSource(volume: Volume, scope: Pick<Scope, SourceNeeds>): DiskSource {
+export function hotplugSource(volume: Volume, scope: Needs): DiskSource {
   if (!volume.hostDisk && !volume.persistentVolumeClaim && !volume.dataVolume) {
     throw new KvError(
       'Invalid',
@@ -77,14 +93,14 @@ export function hotplugSource(volume: Volume, scope: Pick<Scope, SourceNeeds>): 
   return dataSource(volume.name, isBlock, data, scope);
 }
 
-function claim(name: string, scope: Pick<Scope, SourceNeeds>): DiskSource {
+function claim({ name }: Volume, scope: Needs): DiskSource {
   const isBlock = scope.blockVolumes.has(name);
   const source = dataSource(name, isBlock, isBlock ? { dev: blockDevice(name) } : { file: filesystemImage(name) }, scope);
   return isBlock ? { ...source, attrs: { ...source.attrs, name } } : source;
 }
 
 /** The data itself, or a qcow2 above it that remembers which blocks changed since the last backup. */
-function dataSource(name: string, isBlock: boolean, data: Record<string, string>, scope: Pick<Scope, SourceNeeds>): DiskSource {
+function dataSource(name: string, isBlock: boolean, data: Record<string, string>, scope: Needs): DiskSource {
   const type = isBlock ? 'block' : 'file';
   const unmap = !scope.preallocatedVolumes.has(name);
   const overlay = scope.changedBlockOverlays[name];
@@ -95,19 +111,19 @@ function dataSource(name: string, isBlock: boolean, data: Record<string, string>
 const dataStore = (type: 'file' | 'block', data: Record<string, string>): XmlNode =>
   el('dataStore', { type }, [el('format', { type: 'raw' }), el('source', data)]);
 
-function hostDisk(name: string, path: string, scope: Pick<Scope, SourceNeeds>): DiskSource {
-  const image = hostDiskImage(name, path);
+function hostDisk({ name, hostDisk: given }: Volume, scope: Needs): DiskSource {
+  const image = hostDiskImage(name, given?.path ?? '');
   const overlay = scope.changedBlockOverlays[name];
   return overlay ? file(overlay, { format: 'qcow2', children: [dataStore('file', { file: image })] }) : file(image);
 }
 
-function containerDisk({ name }: Volume, index: number, { containerDiskFormats }: Pick<Scope, SourceNeeds>): DiskSource {
+function containerDisk({ name }: Volume, { containerDiskFormats }: Needs, index: number): DiskSource {
   const format = containerDiskFormats[name];
   if (!format) throw new KvError('NotReady', `no disk info provided for volume ${name}: its image has not been looked at yet`);
   return overlay(name, 'file', format, { file: containerDiskImage(index) });
 }
 
-function ephemeral(name: string, { blockVolumes }: Pick<Scope, SourceNeeds>): DiskSource {
+function ephemeral({ name }: Volume, { blockVolumes }: Needs): DiskSource {
   if (blockVolumes.has(name)) return overlay(name, 'block', 'raw', { dev: blockDevice(name), name });
   return overlay(name, 'file', 'raw', { file: filesystemImage(name) });
 }
@@ -120,7 +136,7 @@ const overlay = (name: string, type: 'file' | 'block', format: string, data: Rec
     unmap: true,
   });
 
-function cloudInit(volume: Volume, { vmi }: Pick<Scope, SourceNeeds>): DiskSource {
+function cloudInit(volume: Volume, { vmi }: Needs): DiskSource {
   const { namespace = '', name = '' } = vmi.metadata;
   return file(cloudInitIso(volume.cloudInitNoCloud ? 'noCloud' : 'configDrive', namespace, name));
 }

@@ -71,14 +71,9 @@ const isHotpluggable = ({ persistentVolumeClaim, dataVolume }: Volume): boolean 
   (persistentVolumeClaim ?? dataVolume)?.hotpluggable === true;
 
 function diskNode(part: DiskPart, statuses: readonly VolumeStatus[], scope: Pick<Scope, Needs>): XmlNode {
-  const { disk, source, name } = part;
-  const bus = busOf(disk);
-  const plain = disk.disk !== undefined;
-  const virtio = (plain && bus === 'virtio') || source.fixed;
+  const { disk, source } = part;
   const children = [
-    el('source', source.attrs, [...(disk.lun?.reservation && !source.fixed ? [reservation()] : []), ...source.children]),
-    kindOf(disk) !== '' && el('target', { bus, dev: name.dev, tray: disk.cdrom?.tray }),
-    plain && disk.serial ? textEl('serial', disk.serial) : undefined,
+    ...media(part),
     diskDriver(part, scope),
     isReadOnly(disk, source) && el('readonly'),
     alias(disk.name),
@@ -87,9 +82,20 @@ function diskNode(part: DiskPart, statuses: readonly VolumeStatus[], scope: Pick
     address(part),
     blockIo(disk, scope),
     ...sizes(disk, statuses),
-    plain && disk.shareable === true && el('shareable'),
+    disk.disk && disk.shareable === true && el('shareable'),
   ];
+  const virtio = source.fixed || (disk.disk !== undefined && busOf(disk) === 'virtio');
   return el('disk', { device: kindOf(disk), type: source.type, model: virtio ? scope.virtioModel : undefined }, children);
+}
+
+/** What is in the drive, and how the guest calls it. */
+function media({ disk, source, name }: DiskPart): XmlChild[] {
+  const reserved = disk.lun?.reservation && !source.fixed ? [reservation()] : [];
+  return [
+    el('source', source.attrs, [...reserved, ...source.children]),
+    kindOf(disk) !== '' && el('target', { bus: busOf(disk), dev: name.dev, tray: disk.cdrom?.tray }),
+    disk.disk && disk.serial ? textEl('serial', disk.serial) : undefined,
+  ];
 }
 
 function kindOf(disk: Disk): string {
