@@ -19,6 +19,8 @@ export interface HttpRequest {
   /** Decoded `:name` parts of the route. */
   readonly params: Readonly<Record<string, string>>;
   readonly headers: IncomingHttpHeaders;
+  /** Every header's values one by one: a header sent twice is not the same as one with a comma. Names in lower case. */
+  readonly headerValues: Readonly<Record<string, readonly string[] | undefined>>;
   /** Empty when the request has none. */
   readonly body: Buffer;
   readonly peer: Peer;

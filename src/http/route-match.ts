@@ -17,7 +17,10 @@ function decoded(part: string): string | undefined {
   }
 }
 
-/** The decoded parameters, or undefined when the path does not match. Empty parameters never match. */
+/** What a parameter may not be: nothing, a step in a path, or several segments in one. */
+const isUnsafe = (value: string): boolean => value === '' || value === '.' || value === '..' || value.includes('/');
+
+/** The decoded parameters, or undefined when the path does not match. */
 export function matchPath(pattern: PathPattern, path: string): Readonly<Record<string, string>> | undefined {
   const parts = path.split('/');
   if (parts.length !== pattern.parts.length) return undefined;
@@ -29,7 +32,7 @@ export function matchPath(pattern: PathPattern, path: string): Readonly<Record<s
       continue;
     }
     const value = decoded(have);
-    if (!value) return undefined;
+    if (value === undefined || isUnsafe(value)) return undefined;
     params[want.slice(1)] = value;
   }
   return params;

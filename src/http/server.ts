@@ -80,6 +80,7 @@ function requestOf(message: IncomingMessage & { body?: unknown }, res: ServerRes
     method: message.method ?? 'GET',
     ...splitTarget(message.url ?? '/'),
     headers: message.headers,
+    headerValues: message.headersDistinct,
     body: Buffer.isBuffer(message.body) ? message.body : NO_BODY,
     peer: peerOf(message),
     signal: gone.signal,

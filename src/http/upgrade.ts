@@ -130,6 +130,7 @@ export function createUpgradeRouter(
           query,
           params: route.params,
           headers: message.headers,
+          headerValues: message.headersDistinct,
           body: Buffer.alloc(0),
           peer: peerOf(message),
           signal: AbortSignal.any([gone.signal, deps.signal]),

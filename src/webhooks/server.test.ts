@@ -53,6 +53,7 @@ async function post(path: string, body: unknown, options: { type?: string; kube?
     query: new URLSearchParams(),
     params: {},
     headers: { 'content-type': options.type ?? 'application/json' },
+    headerValues: {},
     body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
     peer: { authorized: false },
     signal: new AbortController().signal,
