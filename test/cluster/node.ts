@@ -88,7 +88,7 @@ async function waitForContainerd(config: ClusterConfig, node: NodeConfig, leader
     timeoutMs: 30_000,
     check: async () =>
       (await answers(`/proc/${leader}/root${render.CONTAINERD_SOCKET}`)) ? undefined : 'it does not answer on its socket yet',
-    hopeless: () => (isAlive(readRecord(config.pidsDir, name)) ? undefined : 'it ended'),
+    hopeless: () => (isAlive(readRecord(config.pidsDir, name)) ? undefined : ended(config, name).message),
     evidence: () => logTail(config, name),
     log,
     pollMs: 20,

@@ -97,7 +97,7 @@ function readChildren(pid: number): number[] | undefined {
 }
 
 export function ended(config: ClusterConfig, name: string): KvError {
-  return new KvError('Terminal', `${name} ended at once; the end of ${logFile(config, name)}:\n${logTail(config, name)}`);
+  return new KvError('Terminal', `${name} ended; the end of ${logFile(config, name)}:\n${logTail(config, name)}`);
 }
 
 /** TERM, then KILL after the grace time; returns when the process is gone. */

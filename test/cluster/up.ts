@@ -17,7 +17,7 @@ import { ensureAgents, ensureNodeRuntime, isNodeRunning } from './node.js';
 import { baseObjects } from './objects.js';
 import { ensurePki } from './pki.js';
 import { isAlive, readRecord, readRecords } from './process-records.js';
-import { type Daemon, ensureDaemon, logTail } from './processes.js';
+import { type Daemon, ended, ensureDaemon, logTail } from './processes.js';
 import { type Log, seconds } from './progress.js';
 import { waitFor } from './wait.js';
 
@@ -129,7 +129,7 @@ async function waitForCluster({ config, api, log, fresh }: ClusterWait): Promise
     timeoutMs: TIMEOUT_MS,
     check: () => unhealthyReason(config, api, fresh),
     hopeless: () => daemons.map((name) => endedReason(config, name)).find((reason) => reason !== undefined),
-    evidence: () => evidence(config, daemons),
+    evidence: () => evidence(config, [...daemons.filter((name) => /-(containerd|kubelet)$/.test(name)), 'coredns']),
     log,
   });
 }
@@ -142,10 +142,9 @@ function daemonNames(config: ClusterConfig): string[] {
 
 function endedReason(config: ClusterConfig, name: string): string | undefined {
   const record = readRecord(config.pidsDir, name);
-  return record && !isAlive(record) ? `${name} ended; the end of its log:\n${logTail(config, name)}` : undefined;
+  return record && !isAlive(record) ? ended(config, name).message : undefined;
 }
 
-/** The ends of the logs of those that are not well, or of all of them when all live. */
 function evidence(config: ClusterConfig, names: readonly string[]): string {
   return names.map((name) => `--- ${name}\n${logTail(config, name, 5)}`).join('\n');
 }

@@ -10,9 +10,9 @@ export interface Wait {
   /** Nothing when done, else the reason why not yet. A throw is a reason, too. */
   readonly check: () => Promise<string | undefined> | string | undefined;
   readonly log: Log;
-  /** Called at the time limit. */
+  /** Asked for at the time limit: the logs that may explain it. */
   readonly evidence?: () => string;
-  /** Asked at every poll: a reason to give up at once, such as the end of the process that is waited for. */
+  /** Asked at every poll: a reason to give up at once, such as the end of the process that is waited for, with its log. */
   readonly hopeless?: () => string | undefined;
   readonly pollMs?: number;
 }
@@ -47,6 +47,6 @@ async function reasonOf(wait: Wait): Promise<string | undefined> {
 
 function gaveUp(wait: Wait, reason: string, late: boolean): KvError {
   const after = late ? ` after ${Math.round(wait.timeoutMs / 1000)} s` : '';
-  const evidence = wait.evidence ? `\n${wait.evidence()}` : '';
+  const evidence = late && wait.evidence ? `\n${wait.evidence()}` : '';
   return new KvError('Timeout', `gave up waiting for ${wait.what}${after}: ${reason}${evidence}`);
 }
