@@ -54,18 +54,20 @@ function payload(request: V6Message, lease: V6Lease): V6Option[] | undefined {
   return undefined;
 }
 
-export function answerV6(datagram: Bytes, lease: V6Lease): Bytes | undefined {
-  const request = decodeV6(datagram);
-  if (!request) return undefined;
-  const self = serverDuid(lease.serverMac);
-  const clientId = v6Option(request, V6_OPTION.clientId);
+/** Clients identify themselves except when they only ask for settings; what names another server is not for us. */
+function isForUs(request: V6Message, self: Bytes): boolean {
   const addressee = v6Option(request, V6_OPTION.serverId);
-  if (addressee && !equal(addressee, self)) return undefined;
-  if (!clientId && request.type !== V6_MESSAGE.informationRequest) return undefined;
-  const extra = payload(request, lease);
-  if (!extra) return undefined;
-  const rapid = request.type === V6_MESSAGE.solicit && v6Option(request, V6_OPTION.rapidCommit) !== undefined;
-  return encodeV6({
+  if (addressee && !equal(addressee, self)) return false;
+  return v6Option(request, V6_OPTION.clientId) !== undefined || request.type === V6_MESSAGE.informationRequest;
+}
+
+const commitsAtOnce = (request: V6Message): boolean =>
+  request.type === V6_MESSAGE.solicit && v6Option(request, V6_OPTION.rapidCommit) !== undefined;
+
+function reply(request: V6Message, self: Bytes, extra: readonly V6Option[]): V6Message {
+  const clientId = v6Option(request, V6_OPTION.clientId);
+  const rapid = commitsAtOnce(request);
+  return {
     type: request.type === V6_MESSAGE.solicit && !rapid ? V6_MESSAGE.advertise : V6_MESSAGE.reply,
     transaction: request.transaction,
     options: [
@@ -74,5 +76,13 @@ export function answerV6(datagram: Bytes, lease: V6Lease): Bytes | undefined {
       ...(rapid ? [{ code: V6_OPTION.rapidCommit, value: new Uint8Array() }] : []),
       ...extra,
     ],
-  });
+  };
+}
+
+export function answerV6(datagram: Bytes, lease: V6Lease): Bytes | undefined {
+  const request = decodeV6(datagram);
+  const self = serverDuid(lease.serverMac);
+  if (!request || !isForUs(request, self)) return undefined;
+  const extra = payload(request, lease);
+  return extra && encodeV6(reply(request, self, extra));
 }
