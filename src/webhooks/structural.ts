@@ -1,7 +1,8 @@
 // Whether an object has the structure of its kind: known fields, right types, required parts, allowed words. Checked before anything else
 // looks at an object, since mutating webhooks see what the user sent before the API server's own schema check. Paths carry no indexes.
 import { isQuantity } from '../api/quantity.js';
-import { type Schema, schemaRenderer } from '../api/schema/schema.js';
+import { schemaOf } from '../api/schema/crds.js';
+import type { Schema } from '../api/schema/schema.js';
 
 export type StructuralProblem = string;
 
@@ -126,7 +127,7 @@ function complete(value: unknown, schema: Schema): void {
 
 export interface StructuralCheck {
   /**
-   * What is wrong with the spec of an object of a kind that has a decorated class. Metadata is the API server's own to check, and status
+   * What is wrong with the spec of an object of a kind whose schema is generated. Metadata is the API server's own to check, and status
    * is written by controllers of any version.
    */
   problems(kind: string, object: unknown): StructuralProblem[];
@@ -135,14 +136,7 @@ export interface StructuralCheck {
 }
 
 export function createStructuralCheck(): StructuralCheck {
-  let render: ((className: string) => Schema) | undefined;
-  const schemas = new Map<string, Schema>();
-  const specOf = (kind: string): Schema | undefined => {
-    render ??= schemaRenderer();
-    const schema = schemas.get(kind) ?? render(kind);
-    schemas.set(kind, schema);
-    return schema.properties?.spec;
-  };
+  const specOf = (kind: string): Schema | undefined => schemaOf(kind).properties?.spec;
   return {
     problems(kind, object) {
       const spec = specOf(kind);

@@ -1,7 +1,9 @@
 // The CustomResourceDefinitions: one row a kind, schemas from the decorated classes. tools/gen-crds.ts writes them to crds/;
 // virt-operator applies the same objects.
+import { KvError } from '../../base/errors.js';
 import type { CustomResourceDefinition } from '../kubernetes.js';
-import { type Schema, schemaRenderer } from './schema.js';
+import { SCHEMAS } from './generated/schemas.js';
+import type { Schema } from './schema.js';
 
 interface Column {
   readonly name: string;
@@ -94,8 +96,19 @@ function crd(row: KindRow, schema: Schema): CustomResourceDefinition {
   } as CustomResourceDefinition;
 }
 
-/** All CRDs, schemas rendered. */
-export function crds(): CustomResourceDefinition[] {
-  const render = schemaRenderer();
+let parsed: Readonly<Record<string, Schema>> | undefined;
+
+/** The schema of one of the kinds above, as generated from its decorated class; parsed once. Nobody may change it. */
+export function schemaOf(kind: string): Schema {
+  parsed ??= JSON.parse(SCHEMAS) as Record<string, Schema>;
+  const schema = parsed[kind];
+  if (!schema) throw new KvError('Internal', `there is no generated schema of ${kind}: add it to KINDS and run npm run gen:crds`);
+  return schema;
+}
+
+export const kinds = (): string[] => KINDS.map((row) => row.kind);
+
+/** All CRDs. `render` makes the schemas; processes take the generated ones, only the generator makes them anew. */
+export function crds(render: (kind: string) => Schema = schemaOf): CustomResourceDefinition[] {
   return KINDS.map((row) => crd(row, render(row.kind)));
 }

@@ -1,5 +1,5 @@
 // Decorated classes → structural OpenAPI v3 schemas: references inlined, Kubernetes' extensions kept, nothing untyped.
-// Called by tools/gen-crds.ts, by virt-operator's installer and once by virt-api, which checks objects against them before it changes any.
+// Called by tools/gen-crds.ts only: the processes use what that wrote into generated/, and carry no decorators at run time.
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage } from 'class-validator';
 import { validationMetadatasToSchemas } from 'class-validator-jsonschema';

@@ -27,3 +27,9 @@ export function clusterCpuRequest(config: ClusterConfig): Quantity | undefined {
   const { cpuRequest } = config.spec;
   return cpuRequest === undefined || cpuRequest === '100m' || Number(cpuRequest) === 0.1 ? undefined : cpuRequest;
 }
+
+/** The setting wins; where it says nothing, the gate that came before it. */
+export const allowsPersistentReservation = (config: ClusterConfig): boolean =>
+  config.spec.persistentReservationConfiguration?.enabled ??
+  config.spec.developerConfiguration?.featureGates?.includes('PersistentReservation') ??
+  false;

@@ -27,8 +27,8 @@ const own = (testCase: OracleCase): boolean => isOwnAccount(userOf(testCase), IN
 
 function structured(kind: string, admit: Admit): Admit {
   return (testCase, config) => {
-    const verdict = structuralVerdict(structural(kind, testCase.object));
-    return verdict.allowed ? admit(testCase, config) : verdict;
+    const verdict = structuralVerdict(structural.problems(kind, testCase.object));
+    return verdict.allowed ? admit({ ...testCase, object: structural.completed(kind, testCase.object) }, config) : verdict;
   };
 }
 
@@ -66,15 +66,15 @@ function shown(verdict: Verdict): unknown {
 
 function mutated(testCase: OracleCase, config: ClusterConfig): { object: unknown } | { refusal: Verdict } {
   const randomUuid = (): string => '00000000-0000-4000-8000-000000000000';
-  const structure = structuralVerdict(
-    structural(testCase.op === 'vm-create' ? 'VirtualMachine' : 'VirtualMachineInstance', testCase.object),
-  );
+  const kind = testCase.op === 'vm-create' ? 'VirtualMachine' : 'VirtualMachineInstance';
+  const structure = structuralVerdict(structural.problems(kind, testCase.object));
   if (!structure.allowed) return { refusal: structure };
+  const object = structural.completed(kind, testCase.object);
   if (testCase.op === 'vm-create') {
-    const vm = testCase.object as VirtualMachine;
+    const vm = object as VirtualMachine;
     return mutateVm(vm, config, { creating: true, namespace: vm.metadata.namespace ?? 'default', randomUuid, labelsOf: () => undefined });
   }
-  return mutateVmiCreate(testCase.object as VirtualMachineInstance, config, { presets: [], now: '1970-01-01T00:00:00Z', randomUuid });
+  return mutateVmiCreate(object as VirtualMachineInstance, config, { presets: [], now: '1970-01-01T00:00:00Z', randomUuid });
 }
 
 function flow(testCase: OracleCase, config: ClusterConfig, admit: Admit): Verdict {

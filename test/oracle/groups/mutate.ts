@@ -40,17 +40,17 @@ function shown<T extends KubeObject>(mutation: Mutation<T>, before: T): unknown 
 }
 
 function mutateInstance(testCase: OracleCase): unknown {
-  const vmi = testCase.object as VirtualMachineInstance;
+  const vmi = structural.completed('VirtualMachineInstance', testCase.object as VirtualMachineInstance);
   const old = testCase.oldObject as VirtualMachineInstance | undefined;
   if (old) return shown(mutateVmiUpdate(vmi, old, isOwnAccount(userOf(testCase), INSTALL_NAMESPACE)), vmi);
-  const problems = structural('VirtualMachineInstance', vmi);
+  const problems = structural.problems('VirtualMachineInstance', testCase.object);
   if (problems.length > 0) return { denied: { allowed: false, causes: problems.map((message) => ({ field: '', type: '', message })) } };
   const presets = envOf<VirtualMachineInstancePreset>(testCase, 'VirtualMachineInstancePreset');
   return shown(mutateVmiCreate(vmi, configOf(testCase, given(testCase)), { presets, now, randomUuid }), vmi);
 }
 
 function mutateMachine(testCase: OracleCase): unknown {
-  const vm = testCase.object as VirtualMachine;
+  const vm = structural.completed('VirtualMachine', testCase.object as VirtualMachine);
   const context = {
     creating: !testCase.oldObject,
     namespace: vm.metadata.namespace ?? 'default',
