@@ -103,15 +103,21 @@ describe('WorkQueue', () => {
           active.add(key);
           dirty.delete(key);
         };
-        for (const { do: what, key } of operations) {
-          if (what === 'take') await take();
-          else if (what === 'finish' && active.delete(key)) queue.done(key);
-          else if (what === 'add' || what === 'later') {
+        const play = {
+          take: (_key: string) => take(),
+          finish: async (key: string) => {
+            if (active.delete(key)) queue.done(key);
+          },
+          add: async (key: string) => {
             dirty.add(key);
-            if (what === 'add') queue.add(key);
-            else queue.addAfter(key, 10);
-          }
-        }
+            queue.add(key);
+          },
+          later: async (key: string) => {
+            dirty.add(key);
+            queue.addAfter(key, 10);
+          },
+        };
+        for (const { do: what, key } of operations) await play[what](key);
         clock.advance(10);
         for (const key of active) queue.done(key);
         active.clear();

@@ -36,44 +36,46 @@ interface World {
 
 const COLLECTION = '/configmaps';
 
-async function play({ clock, server, transport }: World, action: Step, turn: number): Promise<void> {
-  const key = 'name' in action ? `ns/${action.name}` : '';
-  const existing = server.store.list(COLLECTION).find((object) => keyOf(object) === key) as ConfigMap | undefined;
-  switch (action.kind) {
-    case 'recreate':
-    case 'create':
-      if (existing && action.kind === 'recreate') server.store.delete(COLLECTION, key);
-      if (!existing || action.kind === 'recreate') {
-        const metadata = { name: action.name, namespace: 'ns', labels: { watched: 'yes' } };
-        server.store.create(COLLECTION, { apiVersion: 'v1', kind: 'ConfigMap', metadata });
-      }
-      return;
-    case 'update':
-      if (existing) server.store.update(COLLECTION, { ...existing, data: { turn: String(turn) } } as ConfigMap, 'all');
-      return;
-    case 'relabel': {
-      if (!existing) return;
-      const watched = existing.metadata.labels?.watched === 'yes' ? 'no' : 'yes';
-      server.store.update(COLLECTION, { ...existing, metadata: { ...existing.metadata, labels: { watched } } }, 'all');
-      return;
-    }
-    case 'delete':
-      if (existing) server.store.delete(COLLECTION, key);
-      return;
-    case 'drop':
-      return transport.dropStreams();
-    case 'silence':
-      return transport.silenceStreams();
-    case 'expire':
-      return transport.expireStreams();
-    case 'compact':
-      return server.store.compact();
-    case 'fail':
-      return transport.failNext(3, turn % 2 === 0 ? 'refused' : '500');
-    case 'pass':
-      return await clock.advance(action.ms);
-  }
-}
+type Played = (world: World, action: { readonly kind: string; readonly name?: string; readonly ms?: number }, turn: number) => void | Promise<void>;
+
+const find = ({ server }: World, name = ''): ConfigMap | undefined =>
+  server.store.list(COLLECTION).find((object) => keyOf(object) === `ns/${name}`) as ConfigMap | undefined;
+
+const remove = (world: World, name: string | undefined): void => {
+  if (find(world, name)) world.server.store.delete(COLLECTION, `ns/${name}`);
+};
+
+const create = (world: World, name = ''): void => {
+  if (find(world, name)) return;
+  const metadata = { name, namespace: 'ns', labels: { watched: 'yes' } };
+  world.server.store.create(COLLECTION, { apiVersion: 'v1', kind: 'ConfigMap', metadata });
+};
+
+const change = (world: World, name: string | undefined, next: (old: ConfigMap) => ConfigMap): void => {
+  const old = find(world, name);
+  if (old) world.server.store.update(COLLECTION, next(old), 'all');
+};
+
+const PLAYED: Readonly<Record<Step['kind'], Played>> = {
+  create: (world, { name }) => create(world, name),
+  recreate: (world, { name }) => {
+    remove(world, name);
+    create(world, name);
+  },
+  update: (world, { name }, turn) => change(world, name, (old) => ({ ...old, data: { turn: String(turn) } })),
+  relabel: (world, { name }) =>
+    change(world, name, (old) => {
+      const watched = old.metadata.labels?.watched === 'yes' ? 'no' : 'yes';
+      return { ...old, metadata: { ...old.metadata, labels: { watched } } };
+    }),
+  delete: (world, { name }) => remove(world, name),
+  drop: ({ transport }) => transport.dropStreams(),
+  silence: ({ transport }) => transport.silenceStreams(),
+  expire: ({ transport }) => transport.expireStreams(),
+  compact: ({ server }) => server.store.compact(),
+  fail: ({ transport }, _action, turn) => transport.failNext(3, turn % 2 === 0 ? 'refused' : '500'),
+  pass: ({ clock }, { ms = 0 }) => clock.advance(ms),
+};
 
 /** The state that a handler has who believes every event, and the first event that contradicts it. */
 class Believer {
@@ -118,7 +120,7 @@ it('converges to the server after any sequence of changes and faults', async () 
       });
       const stop = new AbortController();
       const running = informer.run(stop.signal);
-      for (const [turn, action] of steps.entries()) await play({ clock, server, transport }, action, turn);
+      for (const [turn, action] of steps.entries()) await PLAYED[action.kind]({ clock, server, transport }, action, turn);
       transport.failNext(0);
       await clock.advance(400_000);
 

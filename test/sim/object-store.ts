@@ -88,15 +88,7 @@ export class ObjectStore {
   /** `part` 'status' changes only the status, 'spec' all but the status, 'all' everything (kinds without status subresource). */
   update(collection: string, given: KubeObject, part: 'spec' | 'status' | 'all'): KubeObject {
     const old = this.get(collection, keyOf(given)) as Versioned;
-    const { resourceVersion, uid } = given.metadata;
-    if (resourceVersion && resourceVersion !== old.metadata.resourceVersion) {
-      throw new ApiStatus(
-        409,
-        'Conflict',
-        `Operation cannot be fulfilled on ${collection} "${given.metadata.name}": the object has been modified`,
-      );
-    }
-    if (uid && uid !== old.metadata.uid) throw new ApiStatus(409, 'Conflict', `Precondition failed: UID in precondition: ${uid}`);
+    checkPreconditions(collection, given, old);
     const next = merged(old, structuredClone(given) as Versioned, part);
     if (deepEqual(old, next)) return old;
     if (part !== 'status' && !deepEqual(specOf(old), specOf(next))) next.metadata.generation = (old.metadata.generation ?? 1) + 1;
@@ -162,6 +154,13 @@ export class ObjectStore {
     this.#history.set(collection, history);
     for (const listener of this.#listeners) listener(collection, change);
   }
+}
+
+function checkPreconditions(collection: string, { metadata: { name, resourceVersion, uid } }: KubeObject, { metadata }: KubeObject): void {
+  if (resourceVersion && resourceVersion !== metadata.resourceVersion) {
+    throw new ApiStatus(409, 'Conflict', `Operation cannot be fulfilled on ${collection} "${name}": the object has been modified`);
+  }
+  if (uid && uid !== metadata.uid) throw new ApiStatus(409, 'Conflict', `Precondition failed: UID in precondition: ${uid}`);
 }
 
 function merged(old: Versioned, next: Versioned, part: 'spec' | 'status' | 'all'): Versioned {
