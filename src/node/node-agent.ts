@@ -1,0 +1,131 @@
+// Puts the parts of the node agent together and runs them in order: remember earlier launchers, reconcile VMs, offer devices, label the node,
+// beat. Called by main with everything that comes from outside; stopping it disturbs no guest.
+import type { ObjectKey, VirtualMachineInstance } from '../api/index.js';
+import { API_VERSION, LABEL } from '../api/labels.js';
+import type { Ctx } from '../base/context.js';
+import type { ClusterConfig } from '../core/config/cluster-config.js';
+import { VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
+import type { Controller, Manager } from '../runtime/types.js';
+import { createAgent } from './agent/agent.js';
+import { VmiWriter } from './agent/vmi-writer.js';
+import { createDevicePlugins } from './devices/plugins.js';
+import { createContainerDisks } from './disks/container-disks.js';
+import { createHeartbeat } from './heartbeat.js';
+import { createLabeller } from './labeller.js';
+import { createGhostRecords } from './launchers/ghost-records.js';
+import type { Launcher } from './launchers/launcher.js';
+import { Launchers } from './launchers/launchers.js';
+import { runRounds } from './launchers/rounds.js';
+import { createNetworkJournal } from './network/journal.js';
+import { createNetworkSetup } from './network/setup.js';
+
+export interface NodeAgentOptions {
+  readonly node: string;
+  readonly manager: Manager;
+  readonly config: () => ClusterConfig;
+  readonly arch: string;
+  /** The kubelet's pods directory, as this process and as the host see it. */
+  readonly podsDir: string;
+  readonly hostPodsDir: string;
+  readonly kubeletRoot: string;
+  readonly privateDir: string;
+  readonly shareDir: string;
+  readonly labellerDir: string;
+  readonly podFamily: 4 | 6;
+  readonly maxDevices: number;
+  readonly watchdogMs: number;
+  readonly resyncMs: number;
+  readonly isLabelling: boolean;
+}
+
+export interface NodeAgent {
+  /** A VM that this node manages, for the console server. */
+  find(namespace: string, name: string): { readonly vmi: VirtualMachineInstance; readonly launcher: Launcher } | undefined;
+  /** Runs until the context ends. */
+  run(ctx: Ctx): Promise<void>;
+}
+
+const WORKERS = 10;
+/** The host's root directory: our own /dev was copied when our container started. */
+const HOST_ROOT = '/proc/1/root';
+const CONTROLLER = 'virt-handler-vm';
+
+export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
+  const { manager, node, config } = options;
+  const informer = manager.informer(VIRTUAL_MACHINE_INSTANCES, { labelSelector: `${LABEL.nodeName}=${node}` });
+  const vmis = new VmiWriter(informer.store, manager.client);
+  const events = manager.events('virt-handler');
+  const journal = createNetworkJournal(options.privateDir);
+  let controller: Controller | undefined;
+  const wake = (key: ObjectKey): void => controller?.enqueue(key);
+  const launchers = new Launchers({
+    podsDir: options.podsDir,
+    ghosts: createGhostRecords(options.privateDir),
+    watchdogMs: options.watchdogMs,
+    wake,
+    emit: ({ type, reason, message, involved }) =>
+      events.event({ apiVersion: API_VERSION, kind: 'VirtualMachineInstance', metadata: { ...involved } }, type, reason, message),
+  });
+  const labeller = createLabeller({ client: manager.client, node, config, dir: options.labellerDir, arch: options.arch });
+  const devices = createDevicePlugins({
+    pluginDir: `${options.kubeletRoot}/device-plugins`,
+    hostRoot: HOST_ROOT,
+    maxDevices: options.maxDevices,
+  });
+  controller = manager.controller({
+    name: CONTROLLER,
+    workers: WORKERS,
+    sources: [{ informer, keys: (vmi: VirtualMachineInstance) => [keyOfVmi(vmi)] }],
+    reconcile: createAgent({
+      node,
+      launchers,
+      journal,
+      network: createNetworkSetup(journal),
+      disks: createContainerDisks({ hostPodsDir: options.hostPodsDir, stageDir: `${options.shareDir}/container-disks-stage` }),
+      events,
+      config,
+      preferredFamily: options.podFamily,
+      vmis,
+      isHostModelObsolete: () => labeller.isHostModelObsolete(),
+    }),
+  });
+  const heartbeat = createHeartbeat({
+    client: manager.client,
+    node,
+    isReady: () => devices.ready() && manager.hasSynced(),
+    wantsCpuManager: () => config().isEnabled('CPUManager'),
+    cpuManagerFile: `${options.kubeletRoot}/cpu_manager_state`,
+  });
+  return {
+    find(namespace, name) {
+      const vmi = vmis.get(`${namespace}/${name}`);
+      const launcher = launchers.get(vmi?.metadata.uid ?? '');
+      return vmi && launcher ? { vmi, launcher } : undefined;
+    },
+    async run(ctx) {
+      const adopted = await launchers.restore(ctx);
+      ctx.log.info({ node, launchers: adopted.length }, 'Managing this node');
+      for (const key of adopted) wake(key);
+      await Promise.all([
+        manager.run(ctx.signal),
+        devices.run(ctx),
+        heartbeat.run(ctx),
+        ...(options.isLabelling ? [labelWhenSynced(ctx, manager, () => labeller.run(ctx))] : []),
+        runRounds(ctx, launchers, { watchdogMs: options.watchdogMs, resyncMs: options.resyncMs, wake }),
+      ]);
+      await launchers.close();
+    },
+  };
+}
+
+const keyOfVmi = ({ metadata }: VirtualMachineInstance): ObjectKey => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+
+/** The cluster's configuration decides about labels: not before it is known. */
+async function labelWhenSynced(ctx: Ctx, manager: Manager, run: () => Promise<void>): Promise<void> {
+  while (!ctx.signal.aborted && !manager.hasSynced()) {
+    await new Promise<void>((resolve) => {
+      ctx.clock.after(100, resolve);
+    });
+  }
+  await run();
+}
