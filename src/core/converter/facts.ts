@@ -95,7 +95,10 @@ export interface DomainFacts {
   readonly blockVolumes: ReadonlySet<string>;
   /** Volume → qcow2 that tracks its changed blocks (status.changedBlockTracking). */
   readonly changedBlockOverlays: Readonly<Record<string, string>>;
-  /** Disk name → block sizes of what lies behind it; needed for disks with blockSize.matchVolume. */
+  /**
+   * Disk name → block sizes of what lies behind it, for disks with blockSize.matchVolume.
+   * Undefined = not probed yet, the guest's sizes are left open; present but without such a disk = an error.
+   */
   readonly blockSizes?: Readonly<Record<string, BlockSizes>>;
   /** Disk name → what its backend can do. Present = cache and I/O modes are chosen; absent = left as the VMI has them. */
   readonly diskBackends?: Readonly<Record<string, DiskBackend>>;

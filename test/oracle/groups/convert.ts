@@ -86,6 +86,8 @@ function volumesOf(vmi: VirtualMachineInstance, params: ConvertParams) {
     blockVolumes: new Set(names.filter((name) => name.includes('block'))),
     containerDiskFormats: Object.fromEntries(names.map((name) => [name, params.disksInfo?.[name]?.format ?? 'qcow2'])),
     changedBlockOverlays: params.applyCBT ?? {},
+    // No volume existed where the recording was made.
+    blockSizes: {},
   };
 }
 

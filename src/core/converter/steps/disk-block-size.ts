@@ -11,11 +11,12 @@ export function blockIo(disk: Disk, { arch, blockSizes }: Pick<Scope, 'arch' | '
   const { custom, matchVolume } = disk.blockSize ?? {};
   if (custom) return blockIoNode(checked(custom, disk, arch.name));
   if (!matchVolume || matchVolume.enabled === false) return undefined;
-  const found = blockSizes?.[disk.name];
+  if (!blockSizes) return undefined;
+  const found = blockSizes[disk.name];
   if (found) return blockIoNode(found);
   throw new KvError(
     'NotReady',
-    `failed to configure disk ${disk.name} with block size detection enabled: its block sizes are not known yet`,
+    `failed to configure disk ${disk.name} with block size detection enabled: nothing was found out about its volume`,
   );
 }
 

@@ -212,7 +212,6 @@ describe('how a disk is attached', () => {
       'a sharable disk requires cache = none got: writeback',
     ],
     ['an unknown error policy', { disk: { bus: 'virtio' }, errorPolicy: 'retry' }, 'error policy retry not recognized'],
-    ['block sizes nobody looked up', { disk: { bus: 'virtio' }, blockSize: { matchVolume: {} } }, 'its block sizes are not known yet'],
   ])('refuses %s', (_title, disk, message) => {
     expect(() => diskOf(disk)).toThrow(message);
   });
@@ -314,6 +313,8 @@ describe('what facts change', () => {
       '<blockio logical_block_size="512" physical_block_size="512" discard_granularity="512"/>',
     );
     expect(diskOf({ ...virtio, blockSize: { matchVolume: { enabled: false } } }).join()).not.toContain('blockio');
+    expect(diskOf(disk).join()).not.toContain('blockio');
+    expect(() => diskOf(disk, pvc, { blockSizes: {} })).toThrow('failed to configure disk d with block size detection enabled');
   });
 });
 
