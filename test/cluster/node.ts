@@ -14,7 +14,7 @@ import type { Log } from './progress.js';
 import { waitFor } from './wait.js';
 
 export function leaderDaemon(node: NodeConfig): Daemon {
-  const unshare = ['unshare', '--mount', '--net', '--uts', '--pid', '--fork', '--mount-proc', '--propagation', 'private'];
+  const unshare = ['unshare', '--mount', '--net', '--uts', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'private'];
   return { name: node.name, command: [...unshare, 'sh', join(node.dir, 'node.sh')], viaChild: true };
 }
 

@@ -70,6 +70,9 @@ async function startDaemon(config: ClusterConfig, daemon: Daemon): Promise<Proce
     });
   }
   child.unref();
+  // At once, so that a command killed in the next moment leaves nothing unknown behind.
+  const started = recordOf(daemon.name, child.pid, daemon.command);
+  if (started) writeRecord(config.pidsDir, started);
   const pid = daemon.viaChild ? await childOf(config, daemon, child.pid) : child.pid;
   const record = recordOf(daemon.name, pid, daemon.command);
   if (!record) throw ended(config, daemon.name);

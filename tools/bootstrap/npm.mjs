@@ -12,7 +12,7 @@ export async function ensureNpmPackages(root, say) {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return;
   if (!isInstalled(JSON.parse(lock), readInstalled(root))) {
     say('installing the npm packages of package-lock.json');
-    if (!(await runVisibly('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root }))) {
+    if (!(await runVisibly('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root }))) {
       throw new Problem('`npm ci --ignore-scripts` failed (see above); check the access to the npm registry and try again');
     }
   }
