@@ -5,7 +5,7 @@ import { DEVICE } from '../../api/labels.js';
 import { type Amount, addAmounts, amountOf, amountValue, formatQuantity, parseQuantity, subtractAmounts } from '../../api/quantity.js';
 import type { ClusterConfig } from '../config/cluster-config.js';
 import { deviceClaims, deviceNames, type ResourceClaimUse } from './device-requests.js';
-import { isSev, isTdx } from './devices.js';
+import { hasReservation, isSev, isTdx } from './devices.js';
 import { hasDedicatedCpus, vcpuCount } from './vcpu.js';
 
 export interface ResourceFacts {
@@ -152,6 +152,8 @@ function addExtended({ requests, limits }: Draft, domain: DomainSpec, { config, 
     ...deviceNames(domain, config),
     ...(isSev(domain) ? ['devices.kubevirt.io/sev'] : []),
     ...(isTdx(domain) ? ['devices.kubevirt.io/tdx'] : []),
+    ...(hasReservation(domain) ? ['devices.kubevirt.io/pr-helper'] : []),
+    ...(config.isEnabled('IOMMUFD') ? ['devices.kubevirt.io/iommufd'] : []),
   ];
   for (const name of names) {
     add(requests, name, ONE);

@@ -10,10 +10,10 @@ export interface ResourceClaimUse {
 }
 
 /** undefined: the cluster restricts nothing. */
-function permitted({ spec }: ClusterConfig, withUsb: boolean): ReadonlySet<string> | undefined {
+function permitted({ spec }: ClusterConfig): ReadonlySet<string> | undefined {
   const listed = spec.permittedHostDevices;
   if (!listed) return undefined;
-  const all = [...(listed.pciHostDevices ?? []), ...(listed.mediatedDevices ?? []), ...(withUsb ? (listed.usb ?? []) : [])];
+  const all = [...(listed.pciHostDevices ?? []), ...(listed.mediatedDevices ?? []), ...(listed.usb ?? [])];
   return new Set(all.map(({ resourceName }) => resourceName));
 }
 
@@ -31,7 +31,8 @@ function checked(kind: string, names: readonly string[], allowed: ReadonlySet<st
 export function deviceNames({ devices }: DomainSpec, config: ClusterConfig): string[] {
   const gpus = (devices.gpus ?? []).flatMap(({ deviceName }) => deviceName || []);
   const hostDevices = (devices.hostDevices ?? []).flatMap(({ deviceName }) => deviceName || []);
-  return [...checked('GPU', gpus, permitted(config, false)), ...checked('HostDevice', hostDevices, permitted(config, true))];
+  const allowed = permitted(config);
+  return [...checked('GPU', gpus, allowed), ...checked('HostDevice', hostDevices, allowed)];
 }
 
 const useOf = ({ claimName, requestName }: { claimName?: string; requestName?: string }): ResourceClaimUse[] =>

@@ -20,4 +20,7 @@ export const isTdx = ({ launchSecurity }: DomainSpec): boolean => launchSecurity
 export const hasDownwardMetricsVolume = ({ volumes }: VirtualMachineInstanceSpec): boolean =>
   volumes?.some((volume) => volume.downwardMetrics !== undefined) ?? false;
 
+/** A LUN that the guest reserves for itself goes through the node's reservation helper. */
+export const hasReservation = ({ devices }: DomainSpec): boolean => devices.disks?.some(({ lun }) => lun?.reservation === true) ?? false;
+
 export const hasGraphics = ({ devices }: DomainSpec): boolean => devices.autoattachGraphicsDevice !== false;

@@ -200,6 +200,24 @@ describe('node selection', () => {
       },
     });
   });
+  it('keeps guests apart that reserve the same LUN', () => {
+    const disks = [{ name: 'v', lun: { bus: 'scsi', reservation: true } }];
+    const vmi = demoVmi(
+      { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'blk' } }] },
+      { cpu: { model: 'Haswell' }, devices: { disks } },
+    );
+    const pod = renderLauncherPod(vmi, context({ pvcs: new Map([claim('blk', 'Block')]) }));
+    expect([pod.metadata.labels?.['pr.kubevirt.io/uid-blk'], compute(pod).resources?.limits?.['devices.kubevirt.io/pr-helper']]).toEqual([
+      '',
+      '1',
+    ]);
+    expect(pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution).toEqual([
+      {
+        labelSelector: { matchExpressions: [{ key: 'pr.kubevirt.io/uid-blk', operator: 'Exists' }] },
+        topologyKey: 'kubernetes.io/hostname',
+      },
+    ]);
+  });
   it('needs no affinity for a named model without forbidden features', () => {
     expect(render(demoVmi({}, { cpu: { model: 'Haswell' } })).spec?.affinity).toBeUndefined();
   });

@@ -62,7 +62,7 @@ function copied({ spec }: VirtualMachineInstance): Partial<PodSpec> {
 }
 
 function podSpec(vmi: VirtualMachineInstance, ctx: PodContext, parts: AllParts, compute: Container): PodSpec {
-  const wanted = affinity(vmi);
+  const wanted = affinity(vmi, ctx);
   const secrets = pullSecrets(vmi, ctx);
   const { defaultRuntimeClass } = ctx.config.spec;
   return {

@@ -7,6 +7,7 @@ import { amountValue } from '../../api/quantity.js';
 import { guestHostname } from '../../core/network/hostname.js';
 import type { PodContext } from './context.js';
 import { networkAnnotations } from './networks.js';
+import { reservationLabels } from './reservations.js';
 
 const ISTIO_INJECT = 'sidecar.istio.io/inject';
 const SKIP_BACKUP_HOOKS = 'kubevirt.io/skip-backup-hooks';
@@ -37,7 +38,7 @@ export const controllerReference = (vmi: VirtualMachineInstance): OwnerReference
 
 export const hasIstio = (vmi: VirtualMachineInstance): boolean => vmi.metadata.annotations?.[ISTIO_INJECT]?.toLowerCase() === 'true';
 
-function labels(vmi: VirtualMachineInstance): Record<string, string> {
+function labels(vmi: VirtualMachineInstance, ctx: PodContext): Record<string, string> {
   const inject = vmi.metadata.annotations?.[ISTIO_INJECT];
   return {
     ...vmi.metadata.labels,
@@ -46,6 +47,7 @@ function labels(vmi: VirtualMachineInstance): Record<string, string> {
     [LABEL.vmName]: guestHostname(vmi),
     [LABEL.vmiId]: vmiId(vmi.metadata.name ?? ''),
     ...(inject === undefined ? {} : { [ISTIO_INJECT]: inject }),
+    ...reservationLabels(vmi, ctx),
   };
 }
 
@@ -80,7 +82,7 @@ export function launcherMetadata(vmi: VirtualMachineInstance, ctx: PodContext, o
   return {
     generateName: `virt-launcher-${vmi.metadata.name}-`,
     ...(vmi.metadata.namespace === undefined ? {} : { namespace: vmi.metadata.namespace }),
-    labels: labels(vmi),
+    labels: labels(vmi, ctx),
     annotations: annotations(vmi, ctx, overhead),
     ownerReferences: [controllerReference(vmi)],
   };

@@ -5,6 +5,8 @@ import { LABEL } from '../../api/labels.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { isSev, isSevEs, isSevSnp, isTdx } from '../../core/resources/devices.js';
 import { hasDedicatedCpus } from '../../core/resources/vcpu.js';
+import type { PodContext } from './context.js';
+import { reservationLabels, reservationTerms } from './reservations.js';
 
 const CPU_MODEL = 'cpu-model.node.kubevirt.io/';
 const CPU_FEATURE = 'cpu-feature.node.kubevirt.io/';
@@ -108,12 +110,19 @@ function withRequired(affinity: Affinity | undefined, expressions: readonly Expr
   return { ...affinity, nodeAffinity: { ...node, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: extended } } };
 }
 
-export function affinity({ spec }: VirtualMachineInstance): Affinity | undefined {
-  const { cpu } = spec.domain;
+function withApart(affinity: Affinity | undefined, terms: ReturnType<typeof reservationTerms>): Affinity | undefined {
+  if (terms.length === 0) return affinity;
+  const { requiredDuringSchedulingIgnoredDuringExecution: given = [], ...others } = affinity?.podAntiAffinity ?? {};
+  return { ...affinity, podAntiAffinity: { ...others, requiredDuringSchedulingIgnoredDuringExecution: [...given, ...terms] } };
+}
+
+export function affinity(vmi: VirtualMachineInstance, ctx: PodContext): Affinity | undefined {
+  const { cpu } = vmi.spec.domain;
   const forbidden = (cpu?.features ?? []).filter(({ policy }) => policy === 'forbid').map(({ name }) => `${CPU_FEATURE}${name}`);
   const absent = [...(isHostModel(cpu) ? [OBSOLETE_HOST_MODEL] : []), ...forbidden];
-  return withRequired(
-    spec.affinity,
+  const onNodes = withRequired(
+    vmi.spec.affinity,
     absent.map((key) => ({ key, operator: 'DoesNotExist' })),
   );
+  return withApart(onNodes, reservationTerms(reservationLabels(vmi, ctx)));
 }
