@@ -2,10 +2,12 @@
 // beat. Called by main with everything that comes from outside; stopping it disturbs no guest.
 import type { ObjectKey, VirtualMachineInstance } from '../api/index.js';
 import { API_VERSION, LABEL } from '../api/labels.js';
+import { keyOf } from '../api/meta.js';
+import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import type { ClusterConfig } from '../core/config/cluster-config.js';
 import { VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
-import type { Controller, Manager } from '../runtime/types.js';
+import type { Controller, EventRecorder, Manager } from '../runtime/types.js';
 import { createAgent } from './agent/agent.js';
 import { VmiWriter } from './agent/vmi-writer.js';
 import { createDevicePlugins } from './devices/plugins.js';
@@ -58,24 +60,12 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
   const journal = createNetworkJournal(options.privateDir);
   let controller: Controller | undefined;
   const wake = (key: ObjectKey): void => controller?.enqueue(key);
-  const launchers = new Launchers({
-    podsDir: options.podsDir,
-    ghosts: createGhostRecords(options.privateDir),
-    watchdogMs: options.watchdogMs,
-    wake,
-    emit: ({ type, reason, message, involved }) =>
-      events.event({ apiVersion: API_VERSION, kind: 'VirtualMachineInstance', metadata: { ...involved } }, type, reason, message),
-  });
+  const launchers = launchersOf(options, events, wake);
   const labeller = createLabeller({ client: manager.client, node, config, dir: options.labellerDir, arch: options.arch });
-  const devices = createDevicePlugins({
-    pluginDir: `${options.kubeletRoot}/device-plugins`,
-    hostRoot: HOST_ROOT,
-    maxDevices: options.maxDevices,
-  });
   controller = manager.controller({
     name: CONTROLLER,
     workers: WORKERS,
-    sources: [{ informer, keys: (vmi: VirtualMachineInstance) => [keyOfVmi(vmi)] }],
+    sources: [{ informer, keys: (vmi: VirtualMachineInstance) => [keyOf(vmi)] }],
     reconcile: createAgent({
       node,
       launchers,
@@ -89,13 +79,6 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
       isHostModelObsolete: () => labeller.isHostModelObsolete(),
     }),
   });
-  const heartbeat = createHeartbeat({
-    client: manager.client,
-    node,
-    isReady: () => devices.ready() && manager.hasSynced(),
-    wantsCpuManager: () => config().isEnabled('CPUManager'),
-    cpuManagerFile: `${options.kubeletRoot}/cpu_manager_state`,
-  });
   return {
     find(namespace, name) {
       const vmi = vmis.get(`${namespace}/${name}`);
@@ -108,8 +91,7 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
       for (const key of adopted) wake(key);
       await Promise.all([
         manager.run(ctx.signal),
-        devices.run(ctx),
-        heartbeat.run(ctx),
+        offerNode(ctx, options),
         ...(options.isLabelling ? [labelWhenSynced(ctx, manager, () => labeller.run(ctx))] : []),
         runRounds(ctx, launchers, { watchdogMs: options.watchdogMs, resyncMs: options.resyncMs, wake }),
       ]);
@@ -118,14 +100,35 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
   };
 }
 
-const keyOfVmi = ({ metadata }: VirtualMachineInstance): ObjectKey => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+function launchersOf(options: NodeAgentOptions, events: EventRecorder, wake: (key: ObjectKey) => void): Launchers {
+  return new Launchers({
+    podsDir: options.podsDir,
+    ghosts: createGhostRecords(options.privateDir),
+    watchdogMs: options.watchdogMs,
+    wake,
+    emit: ({ type, reason, message, involved }) =>
+      events.event({ apiVersion: API_VERSION, kind: 'VirtualMachineInstance', metadata: { ...involved } }, type, reason, message),
+  });
+}
+
+/** Devices for the kubelet, and the word to the cluster that launchers may come. */
+async function offerNode(ctx: Ctx, options: NodeAgentOptions): Promise<void> {
+  const { manager, node, config, kubeletRoot, maxDevices } = options;
+  const devices = createDevicePlugins({ pluginDir: `${kubeletRoot}/device-plugins`, hostRoot: HOST_ROOT, maxDevices });
+  const heartbeat = createHeartbeat({
+    client: manager.client,
+    node,
+    isReady: () => devices.ready() && manager.hasSynced(),
+    wantsCpuManager: () => config().isEnabled('CPUManager'),
+    cpuManagerFile: `${kubeletRoot}/cpu_manager_state`,
+  });
+  await Promise.all([devices.run(ctx), heartbeat.run(ctx)]);
+}
 
 /** The cluster's configuration decides about labels: not before it is known. */
 async function labelWhenSynced(ctx: Ctx, manager: Manager, run: () => Promise<void>): Promise<void> {
   while (!ctx.signal.aborted && !manager.hasSynced()) {
-    await new Promise<void>((resolve) => {
-      ctx.clock.after(100, resolve);
-    });
+    await sleep(ctx.clock, 100, ctx.signal);
   }
   await run();
 }

@@ -72,23 +72,20 @@ async function launcherOf(deps: AgentDeps, ctx: Ctx, vmi: Vmi): Promise<Launcher
 
 async function settle(deps: AgentDeps, ctx: Ctx, launcher: Launcher, given: Vmi | undefined): Promise<Next> {
   let vmi = given;
-  let next: Next;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { done, result, error } = await act(deps, ctx, launcher, vmi);
-    next = result;
-    if (vmi === undefined || isFinalPhase(vmi.status?.phase)) {
-      if (error !== undefined) throw error;
-      // A deleted domain leaves nothing but to clean up.
-      if (done === 'delete' || done === 'kill') continue;
-      return next;
-    }
-    const written = await report(deps, ctx, launcher, vmi, error);
-    if (error !== undefined && !isFinalPhase(written.status?.phase)) throw error;
-    if (written.status?.phase === vmi.status?.phase && done !== 'delete') return next;
-    vmi = written;
+    const acted = await act(deps, ctx, launcher, vmi);
+    const after = isOpen(vmi) ? await report(deps, ctx, launcher, vmi, acted.error) : vmi;
+    if (acted.error !== undefined && !(isOpen(vmi) && !isOpen(after))) throw acted.error;
+    // What was done, or written, asks for the next step at once.
+    const hasMoved = acted.done === 'delete' || after?.status?.phase !== vmi?.status?.phase || (acted.done === 'kill' && !isOpen(vmi));
+    if (!hasMoved) return acted.result;
+    vmi = after;
   }
-  return next;
+  return undefined;
 }
+
+/** Its status is the node's to write. */
+const isOpen = (vmi: Vmi | undefined): vmi is Vmi => vmi !== undefined && !isFinalPhase(vmi.status?.phase);
 
 interface Acted {
   readonly done: string;

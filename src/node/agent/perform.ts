@@ -37,30 +37,40 @@ const FAREWELL_MS = 60_000;
 
 type Vmi = VirtualMachineInstance;
 
-export async function perform(deps: PerformDeps, ctx: Ctx, action: Action, launcher: Launcher, vmi: Vmi | undefined): Promise<Next> {
-  switch (action.kind) {
-    case 'nothing':
-      return undefined;
-    case 'wait':
-      return { afterMs: action.afterMs, why: action.why };
-    case 'prepare':
-      if (vmi) await prepare(deps, ctx, launcher, vmi);
-      return { afterMs: SOCKET_POLL_MS, why: 'libvirt of the launcher is not up yet' };
-    case 'start':
-      if (vmi) await start(deps, ctx, launcher, vmi);
-      return undefined;
-    case 'update':
-      if (vmi) await update(deps, ctx, launcher, vmi);
-      return undefined;
-    case 'shutdown':
-      return shutdown(deps, ctx, launcher, vmi, action.recheckMs);
-    case 'kill':
-      return kill(deps, ctx, launcher, vmi);
-    case 'delete':
-      return remove(deps, ctx, launcher, vmi);
-    case 'cleanup':
-      return cleanUp(deps, ctx, launcher);
-  }
+interface Job<A extends Action = Action> {
+  readonly deps: PerformDeps;
+  readonly ctx: Ctx;
+  readonly action: A;
+  readonly launcher: Launcher;
+  readonly vmi: Vmi | undefined;
+}
+
+type Kind = Action['kind'];
+type Steps = { readonly [K in Kind]: (job: Job<Extract<Action, { kind: K }>>) => Promise<Next> };
+
+/** For actions that make no sense without the object. */
+const withVmi =
+  (work: (deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi) => Promise<void>, next?: Next) =>
+  async ({ deps, ctx, launcher, vmi }: Job): Promise<Next> => {
+    if (vmi !== undefined) await work(deps, ctx, launcher, vmi);
+    return next;
+  };
+
+const STEPS: Steps = {
+  nothing: async () => undefined,
+  wait: async ({ action }) => ({ afterMs: action.afterMs, why: action.why }),
+  prepare: withVmi(prepare, { afterMs: SOCKET_POLL_MS, why: 'libvirt of the launcher is not up yet' }),
+  start: withVmi(start),
+  update: withVmi(update),
+  shutdown,
+  kill,
+  delete: remove,
+  cleanup: cleanUp,
+};
+
+export function perform(deps: PerformDeps, ctx: Ctx, action: Action, launcher: Launcher, vmi: Vmi | undefined): Promise<Next> {
+  const step = STEPS[action.kind] as (job: Job) => Promise<Next>;
+  return step({ deps, ctx, action, launcher, vmi });
 }
 
 const isNewSpec = (launcher: Launcher, vmi: Vmi): boolean => launcher.syncedSpec !== JSON.stringify(vmi.spec);
@@ -117,17 +127,17 @@ async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi)
   if (isNewSpec(launcher, vmi)) await sync(deps, ctx, launcher, vmi);
 }
 
-async function shutdown(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi | undefined, recheckMs: number): Promise<Next> {
+async function shutdown({ deps, ctx, launcher, vmi, action }: Job<Extract<Action, { kind: 'shutdown' }>>): Promise<Next> {
   const object = vmi ?? vmiOfGhost(launcher);
   ctx.log.info({ uid: launcher.ghost.uid }, 'Signaling graceful shutdown');
   await clientOf(launcher).shutdownVirtualMachine(object);
   if (!launcher.hasAnnouncedShutdown) deps.events.event(object, 'Normal', 'ShuttingDown', text.shuttingDown);
   launcher.hasAnnouncedShutdown = true;
   await deps.launchers.refresh(ctx, launcher);
-  return { afterMs: recheckMs, why: 'the guest is shutting down' };
+  return { afterMs: action.recheckMs, why: 'the guest is shutting down' };
 }
 
-async function kill(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi | undefined): Promise<Next> {
+async function kill({ deps, ctx, launcher, vmi }: Job): Promise<Next> {
   const object = vmi ?? vmiOfGhost(launcher);
   ctx.log.info({ uid: launcher.ghost.uid }, 'Killing the guest');
   await clientOf(launcher).killVirtualMachine(object);
@@ -136,7 +146,7 @@ async function kill(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi | 
   return { afterMs: SOCKET_POLL_MS, why: 'the guest was killed' };
 }
 
-async function remove(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi | undefined): Promise<Next> {
+async function remove({ deps, ctx, launcher, vmi }: Job): Promise<Next> {
   const object = vmi ?? vmiOfGhost(launcher);
   ctx.log.info({ uid: launcher.ghost.uid }, 'Deleting the domain');
   await clientOf(launcher).deleteVirtualMachine(object);
@@ -146,7 +156,7 @@ async function remove(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi 
   return { afterMs: SOCKET_POLL_MS, why: 'the domain was deleted' };
 }
 
-async function cleanUp(deps: PerformDeps, ctx: Ctx, launcher: Launcher): Promise<Next> {
+async function cleanUp({ deps, ctx, launcher }: Job): Promise<Next> {
   launcher.endedAt ??= ctx.now();
   // First: the kubelet cannot remove the pod's volumes before.
   await deps.disks.unmount(ctx, launcher.ghost.podUid);

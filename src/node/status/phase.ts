@@ -1,5 +1,5 @@
 // The phase of a VMI from the state of its domain. Pure; the phase of the VMI moves only here once the VMI was handed to the node.
-import type { DomainReport } from '../../api/domain-report.js';
+import type { DomainReport, DomainState } from '../../api/domain-report.js';
 import type { VirtualMachineInstance, VmiPhase } from '../../api/index.js';
 import { text } from '../text.js';
 
@@ -31,26 +31,29 @@ export const isFinalPhase = (phase: string | undefined): boolean => phase === 'S
 
 const failed = (reason: string, message: string): PhaseDecision => ({ phase: 'Failed', failure: { reason, message } });
 
+type ByState = (facts: PhaseFacts, domain: DomainReport, current: VmiPhase) => PhaseDecision;
+
+const runs: ByState = () => ({ phase: 'Running' });
+const unchanged: ByState = (_facts, _domain, phase) => ({ phase });
+
+const BY_STATE: Readonly<Record<DomainState, ByState>> = {
+  Running: runs,
+  Blocked: runs,
+  PMSuspended: runs,
+  Paused: (_facts, { status }) =>
+    status.reason === 'PostcopyFailed' ? failed('PostCopyFailed', text.postCopyFailed) : { phase: 'Running' },
+  Shutoff: afterEnd,
+  Crashed: afterEnd,
+  ShuttingDown: unchanged,
+  NoState: unchanged,
+  Unknown: unchanged,
+};
+
 export function decidePhase(facts: PhaseFacts): PhaseDecision {
   const current = (facts.vmi.status?.phase ?? '') as VmiPhase;
   if (isFinalPhase(current)) return { phase: current };
   const { domain } = facts;
-  if (domain === undefined) return withoutDomain(facts, current);
-  switch (domain.status.status) {
-    case 'Running':
-    case 'Blocked':
-    case 'PMSuspended':
-      return { phase: 'Running' };
-    case 'Paused':
-      return domain.status.reason === 'PostcopyFailed' ? failed('PostCopyFailed', text.postCopyFailed) : { phase: 'Running' };
-    case 'Shutoff':
-    case 'Crashed':
-      return afterEnd(facts, domain, current);
-    case 'ShuttingDown':
-    case 'NoState':
-    case 'Unknown':
-      return { phase: current };
-  }
+  return domain === undefined ? withoutDomain(facts, current) : BY_STATE[domain.status.status](facts, domain, current);
 }
 
 function withoutDomain({ vmi, launcher, node }: PhaseFacts, current: VmiPhase): PhaseDecision {
