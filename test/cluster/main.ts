@@ -19,9 +19,12 @@ const USAGE = `usage: npm run cluster -- COMMAND
   status             say whether it is well; exit code 1 when not
   kubeconfig         print the path of the kubeconfig (with npm run -s: only that)
   kubectl ARGS…      run kubectl against it
+  virt ARGS…         run kubectl virt against it, such as: virt console demo
   load ARCHIVE…      load image archives (OCI or docker) into both nodes
   shell NODE [ARGS…] a shell (or a command) inside a node
   logs [COMPONENT]   list the log files, or show the end of one`;
+
+const VIRT = join(import.meta.dirname, '..', '..', 'src', 'main', 'kubectl-virt.ts');
 
 type Command = (config: ClusterConfig, args: readonly string[]) => Promise<number>;
 
@@ -42,6 +45,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     return 0;
   },
   kubectl: (config, args) => foreground([join(config.binDir, 'kubectl'), '--kubeconfig', config.kubeconfig, ...args]),
+  virt: (config, args) => foreground([process.execPath, '--import', 'tsx', VIRT, ...args], { KUBECONFIG: config.kubeconfig }),
   load: async (config, args) => {
     if (args.length === 0) return usage();
     const log = timedLog(say);
@@ -87,10 +91,10 @@ async function logs(config: ClusterConfig, [component]: readonly string[]): Prom
   return 0;
 }
 
-function foreground(command: readonly string[]): Promise<number> {
+function foreground(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<number> {
   const [file = '', ...args] = command;
   return new Promise((resolve, reject) => {
-    const child = spawn(file, args, { stdio: 'inherit' });
+    const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, ...env } });
     // The terminal sends Ctrl-C to both; the child decides what it means.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
     child.once('error', (err) => reject(new Error(`cannot run ${file}; is the cluster up? (npm run cluster -- up)`, { cause: err })));

@@ -53,7 +53,7 @@ export async function play(target: Target, log: Log, signal: AbortSignal): Promi
 /** What a person needs next. */
 export function instructions(target: Target): string {
   return [
-    `console:  KUBECONFIG=${target.kubeconfig} npx tsx src/main/kubectl-virt.ts console ${NAME}   (user root, no password; Ctrl-] leaves it)`,
+    `console:  ${target.virtCommand} console ${NAME}   (user root, no password; Ctrl-] leaves it)`,
     `kubectl:  ${target.kubectlCommand} get vm,vmi`,
     `stop it:  ${target.kubectlCommand} delete vm ${NAME}`,
     ...(target.logsDir ? [`logs:     npm run cluster -- logs   (${target.logsDir})`, 'cluster:  npm run cluster -- status | down'] : []),

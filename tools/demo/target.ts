@@ -10,10 +10,14 @@ import { statusReason } from '../../test/cluster/health.js';
 import type { Log } from '../../test/cluster/progress.js';
 import { run } from '../../test/cluster/run.js';
 
+/** The plugin's source; the cluster tool and the demo run it without a build. */
+const VIRT = 'src/main/kubectl-virt.ts';
+
 export interface Target {
   readonly kubeconfig: string;
-  /** How a person calls kubectl here. */
+  /** How a person calls kubectl and kubectl virt here. */
   readonly kubectlCommand: string;
+  readonly virtCommand: string;
   readonly logsDir: string | undefined;
   /** Whether the demo started the cluster, and thus may take it away. */
   readonly isOurs: boolean;
@@ -27,7 +31,7 @@ export async function isLocalUp(): Promise<boolean> {
 
 export async function localTarget(log: Log, wasUp: boolean): Promise<Target> {
   log('building the container images and the guest image (minutes on a new machine, seconds later)');
-  const images = await ensureImages();
+  const images = await ensureImages({ log });
   const cluster = await ensureUp({ log });
   for (const archive of [images.control, images.launcher, images.tiny]) {
     log(`loading ${archive} into both nodes`);
@@ -36,6 +40,7 @@ export async function localTarget(log: Log, wasUp: boolean): Promise<Target> {
   return {
     kubeconfig: cluster.kubeconfig,
     kubectlCommand: 'npm run -s cluster -- kubectl',
+    virtCommand: 'npm run -s cluster -- virt',
     logsDir: cluster.logsDir,
     isOurs: !wasUp,
     kubectl: (args) => cluster.kubectl(args),
@@ -52,6 +57,7 @@ export async function existingTarget(path: string): Promise<Target> {
   return {
     kubeconfig,
     kubectlCommand: `kubectl --kubeconfig ${kubeconfig}`,
+    virtCommand: `KUBECONFIG=${kubeconfig} npx tsx ${VIRT}`,
     logsDir: undefined,
     isOurs: false,
     kubectl,
