@@ -6,6 +6,7 @@ module.exports = {
     { from: { path: '^src/([^/]+)/' }, to: { path: '^src/$1/' } },
     { from: {}, to: { path: 'node_modules', dependencyTypesNot: ['npm-no-pkg', 'npm-dev'] } },
     { from: { path: '\\.test\\.ts$' }, to: { path: 'node_modules|^test/(builders|fakes)/' } },
+    { from: { path: '^test/(builders|fakes)/' }, to: { path: '^(src|test)/' } },
     { from: {}, to: { dependencyTypes: ['core'] } },
     ...Object.entries(rooms).map(([room, to]) => ({ from: { path: `^src/${room}/` }, to: { path: `^src/(${[...to, 'none'].join('|')})/` } })),
   ],
