@@ -1,6 +1,12 @@
 // Acts on a node as its administrator would: kills a container's processes by their recorded ids, in the node's own PID namespace.
+
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import type { Pod } from '../../src/api/index.js';
+import { clusterConfig } from '../cluster/config.js';
+import { ctr } from '../cluster/images.js';
+import { cluster } from './harness.js';
 
 /** Host pids of the processes of a pod, found by the pod's uid in their control group. */
 export function pidsOfPod(pod: Pod): number[] {
@@ -28,4 +34,12 @@ export async function killInPod(pod: Pod): Promise<void> {
   const victims = pidsOfPod(pod).filter((pid) => /(^|\/)node\0/.test(read(`/proc/${pid}/cmdline`)));
   if (victims.length === 0) throw new Error(`no node process found in pod ${pod.metadata.name}`);
   for (const pid of victims) process.kill(pid, 'SIGKILL');
+}
+
+/** Gives an image that every node has a second name, as if somebody had pushed and pulled it. */
+export async function addImageName(image: string, name: string): Promise<void> {
+  for (const node of (await cluster()).nodes) {
+    const [file = '', ...args] = ctr(clusterConfig(process.env), node.pid, ['images', 'tag', '--force', image, name]);
+    await promisify(execFile)(file, args);
+  }
 }

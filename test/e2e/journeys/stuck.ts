@@ -1,16 +1,15 @@
 // What cannot run says why, on the VM, on the VMI and as an event, and goes on by itself when the cause is gone.
 import { expect, it } from 'vitest';
-import { ensureImages } from '../../../images/main.js';
 import type { VirtualMachine } from '../../../src/api/index.js';
-import { apply, cluster, eventsOf, eventually, find, kubectl, NAMESPACE } from '../harness.js';
+import { apply, eventsOf, eventually, find, kubectl, NAMESPACE, TINY_IMAGE } from '../harness.js';
 import { tinyVm } from '../manifests.js';
+import { addImageName } from '../node-access.js';
 import { waitRunning } from '../vm-waits.js';
 
 const LATE_IMAGE = 'localhost/kubevirt-ts/arrives-later:dev';
 
 export function stuck(): void {
   it('explains a missing image and recovers when it appears', async () => {
-    const { tiny } = await ensureImages();
     await apply(tinyVm('late', { image: LATE_IMAGE }));
     const vm = await eventually('the VM names the image problem', async () => {
       const found = await find<VirtualMachine>('vm', 'late');
@@ -18,7 +17,7 @@ export function stuck(): void {
     });
     const condition = vm.status?.conditions?.find((c) => c.type === 'Synchronized');
     expect(condition?.message).toContain(LATE_IMAGE);
-    await (await cluster()).load(tiny, { as: LATE_IMAGE });
+    await addImageName(TINY_IMAGE, LATE_IMAGE);
     await waitRunning('late', { timeoutMs: 180_000 });
     await kubectl('delete', 'vm', 'late', '-n', NAMESPACE, '--timeout=60s');
   });
