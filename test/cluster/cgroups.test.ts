@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createCgroups, detectCgroups, nodeCgroup, usableControllers } from './cgroups.js';
+import { adoptInto, createCgroups, detectCgroups, nodeCgroup, usableControllers } from './cgroups.js';
 
 describe('detectCgroups', () => {
   it.each([
@@ -52,6 +52,15 @@ describe('createCgroups', () => {
     expect(readFileSync(join(mount, 'cgroup.subtree_control'), 'utf8')).toBe('+cpu +memory +pids');
     expect(readFileSync(join(mount, 'kvts/cgroup.subtree_control'), 'utf8')).toBe('+cpu +memory +pids');
     expect(['kvts/node1', 'kvts/system'].map((group) => existsSync(join(mount, group)))).toEqual([true, true]);
+  });
+
+  it('version 2: takes a process into the leaf; version 1 leaves it where it is', () => {
+    mkdirSync(join(mount, 'kvts/system'), { recursive: true });
+
+    adoptInto({ version: 1, mounts: [mount] }, 'kvts')(41);
+    adoptInto({ version: 2, mount }, 'kvts')(42);
+
+    expect(readFileSync(join(mount, 'kvts/system/cgroup.procs'), 'utf8')).toBe('42');
   });
 
   it('version 1: makes a group a node under every controller, and leaves an existing one alone', () => {

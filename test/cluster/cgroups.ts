@@ -64,8 +64,10 @@ export function usableControllers(available: string): string[] {
 }
 
 /** Version 2 only: the cluster's own processes leave the caller's group, so that the end of its session does not end them. */
-export function adoptProcess(layout: CgroupLayout, root: string, pid: number): void {
-  if (layout.version === 2) writeFileSync(join(layout.mount, root, 'system', 'cgroup.procs'), String(pid));
+export function adoptInto(layout: CgroupLayout, root: string): (pid: number) => void {
+  return (pid) => {
+    if (layout.version === 2) moveProcess(pid, join(layout.mount, root, 'system'));
+  };
 }
 
 function makeV1Group(dir: string): void {
@@ -92,13 +94,15 @@ function delegate(dir: string, controllers: readonly string[]): void {
 
 function moveProcesses(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
-  for (const pid of members(from)) {
-    try {
-      writeFileSync(join(to, 'cgroup.procs'), String(pid));
-    } catch (err) {
-      // The process ended meanwhile.
-      if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
-    }
+  for (const pid of members(from)) moveProcess(pid, to);
+}
+
+function moveProcess(pid: number, group: string): void {
+  try {
+    writeFileSync(join(group, 'cgroup.procs'), String(pid));
+  } catch (err) {
+    // The process ended meanwhile.
+    if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
   }
 }
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync }
 import { connect } from 'node:net';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { adoptProcess, type CgroupLayout } from './cgroups.js';
+import { adoptInto, type CgroupLayout } from './cgroups.js';
 import type { ClusterConfig, NodeConfig } from './config.js';
 import { connectNode } from './network.js';
 import * as render from './node-config.js';
@@ -49,8 +49,9 @@ export function isNodeRunning(config: ClusterConfig, node: NodeConfig): boolean 
 
 /** Namespaces, cable and containerd; returns the leader's pid. */
 export async function ensureNodeRuntime(config: ClusterConfig, node: NodeConfig, cgroups: CgroupLayout, log: Log): Promise<number> {
+  const adopt = adoptInto(cgroups, config.cgroup);
   if (leaderPid(config, node) === undefined) prepareNode(config, node, cgroups);
-  const leader = (await ensureDaemon(config, leaderDaemon(node))).pid;
+  const leader = (await ensureDaemon(config, leaderDaemon(node), adopt)).pid;
   await waitFor({
     what: `the namespaces of ${node.name}`,
     timeoutMs: 15_000,
@@ -60,8 +61,7 @@ export async function ensureNodeRuntime(config: ClusterConfig, node: NodeConfig,
     pollMs: 10,
   });
   await connectNode(config, node, leader);
-  const containerd = await ensureDaemon(config, containerdDaemon(config, node, leader));
-  for (const pid of [leader, containerd.pid]) adoptProcess(cgroups, config.cgroup, pid);
+  await ensureDaemon(config, containerdDaemon(config, node, leader), adopt);
   await waitForContainerd(config, node, leader, log);
   return leader;
 }
@@ -107,10 +107,7 @@ function answers(socket: string): Promise<boolean> {
 }
 
 export async function ensureAgents(config: ClusterConfig, node: NodeConfig, leader: number, cgroups: CgroupLayout): Promise<void> {
-  for (const daemon of agentDaemons(config, node, leader)) {
-    const { pid } = await ensureDaemon(config, daemon);
-    adoptProcess(cgroups, config.cgroup, pid);
-  }
+  for (const daemon of agentDaemons(config, node, leader)) await ensureDaemon(config, daemon, adoptInto(cgroups, config.cgroup));
 }
 
 /** The kernel ends everything in the PID namespace together with its first process, and the mounts and links with it. */

@@ -38,17 +38,20 @@ export function isRunning(config: ClusterConfig, daemon: Daemon): boolean {
   return isAlive(record) && record.command.join('\0') === daemon.command.join('\0');
 }
 
+/** Takes a new process out of the caller's surroundings (its control group), so that it outlives them. */
+export type Adopt = (pid: number) => void;
+
 /** Starts the daemon unless it runs with this very command line; one with another command line is ended first. */
-export async function ensureDaemon(config: ClusterConfig, daemon: Daemon): Promise<ProcessRecord> {
+export async function ensureDaemon(config: ClusterConfig, daemon: Daemon, adopt: Adopt): Promise<ProcessRecord> {
   const present = readRecord(config.pidsDir, daemon.name);
   if (isAlive(present)) {
     if (isRunning(config, daemon)) return present;
     await stopProcess(present);
   }
-  return await startDaemon(config, daemon);
+  return await startDaemon(config, daemon, adopt);
 }
 
-async function startDaemon(config: ClusterConfig, daemon: Daemon): Promise<ProcessRecord> {
+async function startDaemon(config: ClusterConfig, daemon: Daemon, adopt: Adopt): Promise<ProcessRecord> {
   mkdirSync(config.logsDir, { recursive: true });
   const log = openSync(logFile(config, daemon.name), 'a');
   const [file = '', ...args] = daemon.command;
@@ -70,12 +73,14 @@ async function startDaemon(config: ClusterConfig, daemon: Daemon): Promise<Proce
     });
   }
   child.unref();
+  adopt(child.pid);
   // At once, so that a command killed in the next moment leaves nothing unknown behind.
   const started = recordOf(daemon.name, child.pid, daemon.command);
   if (started) writeRecord(config.pidsDir, started);
   const pid = daemon.viaChild ? await childOf(config, daemon, child.pid) : child.pid;
   const record = recordOf(daemon.name, pid, daemon.command);
   if (!record) throw ended(config, daemon.name);
+  adopt(pid);
   writeRecord(config.pidsDir, record);
   return record;
 }

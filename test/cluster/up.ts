@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { KvError, messageOf } from '../../src/base/errors.js';
 import { type Api, openApi } from './api.js';
 import { ensureBinaries, linkBinaries } from './binaries.js';
-import { adoptProcess, type CgroupLayout, createCgroups, readCgroupLayout } from './cgroups.js';
+import { adoptInto, type CgroupLayout, createCgroups, readCgroupLayout } from './cgroups.js';
 import type { ClusterConfig } from './config.js';
 import { controlPlane, renderAuditPolicy, renderCorefile } from './control-plane.js';
 import { tearDown } from './down.js';
@@ -88,7 +88,7 @@ async function bringUp(config: ClusterConfig, binaries: string, log: Log): Promi
 
 async function startControlPlane(config: ClusterConfig, api: Api, cgroups: CgroupLayout, log: Log): Promise<void> {
   const { etcd, apiserver, followers } = controlPlane(config);
-  const start = async (daemon: Daemon) => adoptProcess(cgroups, config.cgroup, (await ensureDaemon(config, daemon)).pid);
+  const start = (daemon: Daemon) => ensureDaemon(config, daemon, adoptInto(cgroups, config.cgroup));
   await start(etcd);
   await start(apiserver);
   await waitFor({

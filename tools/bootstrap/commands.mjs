@@ -11,8 +11,8 @@ const CLUSTER = [
   'catatonit',
   'busybox-static',
 ];
-const IMAGES = ['mmdebstrap', 'buildah', 'xorriso', 'qemu-utils', 'uidmap'];
-const HOST_TESTS = ['libvirt0', 'qemu-utils', 'xorriso', 'nftables', 'iproute2'];
+const IMAGES = ['mmdebstrap', 'buildah', 'debian-archive-keyring', 'ca-certificates'];
+const HOST_TESTS = ['libvirt0', 'qemu-utils', 'xorriso', 'nftables', 'iproute2', 'iputils-ping'];
 
 const NOTHING = { debian: [], go: false };
 const EVERYTHING = { debian: [...new Set([...CLUSTER, ...IMAGES, ...HOST_TESTS])], go: true };
