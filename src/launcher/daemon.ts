@@ -20,8 +20,6 @@ export interface DaemonOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Directory with QEMU capabilities recorded when the image was made; see capabilities-cache.ts. */
   readonly recordedCapabilities?: string;
-  /** Run the daemon as another user than ours. */
-  readonly user?: { readonly uid: number; readonly gid: number };
 }
 
 const POLL_MS = 10;
@@ -70,11 +68,10 @@ export class LibvirtDaemon {
   }
 
   #spawn(): void {
-    const { layout, env, user } = this.#options;
+    const { layout, env } = this.#options;
     const child = spawn(LIBVIRTD, ['-f', layout.configFile], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { ...env, ...layout.env },
-      ...user,
     });
     this.#child = child;
     if (child.stderr) createInterface({ input: child.stderr }).on('line', (line) => this.#hear(line));
@@ -90,7 +87,7 @@ export class LibvirtDaemon {
       return;
     }
     this.#lastMessage = text;
-    this.#ctx.log.info({ text }, 'Libvirt warns');
+    this.#ctx.log.debug({ text }, 'Libvirt warns');
   }
 
   #ended(code: number | null, signal: NodeJS.Signals | null): void {

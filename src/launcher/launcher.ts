@@ -53,6 +53,7 @@ async function bringUp(ctx: Ctx, parts: Parts): Promise<() => Promise<void>> {
     parts.daemon.start().then(() => parts.session.open()),
   ]);
   await rename(LAUNCHER_INIT_SOCKET, LAUNCHER_SOCKET);
+  parts.session.warmUp();
   ctx.log.info({ ms: ctx.now() - begin }, 'Ready for commands');
   return () => server.close();
 }

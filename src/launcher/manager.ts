@@ -113,9 +113,9 @@ export class DomainManager {
     } catch (err) {
       throw await this.#failedStart(handle, err);
     }
-    record.started = true;
     const machineType = machineTypeOf(await handle.xml());
     if (machineType !== undefined) record.machineType = machineType;
+    record.started = true;
   }
 
   /** libvirt's error and QEMU's last words; the definition is taken back, so that the next sync begins anew. */

@@ -36,6 +36,14 @@ export class LibvirtSession {
     this.#main = conn;
   }
 
+  /** Has libvirt ask QEMU for its abilities now, while nobody waits, unless it knows them already. */
+  warmUp(): void {
+    this.connection.domainCapabilities({}).catch((err: unknown) => {
+      // The definition of the domain asks again, and reports what is wrong.
+      this.#ctx.log.debug({ err }, 'Libvirt cannot tell what QEMU is able to do');
+    });
+  }
+
   #lost(reason: string): void {
     this.#main = undefined;
     this.#agent = undefined;
