@@ -7,7 +7,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { KvError, messageOf } from '../base/errors.js';
 import type { Logger } from '../base/logger.js';
 import { type HttpRequest, type HttpResponse, peerOf, splitTarget, text } from './messages.js';
-import { matchPath, type PathPattern, parsePattern } from './route-match.js';
+import { matchPath, parsePattern } from './route-match.js';
 
 /** The subprotocol in which every stream of the API is spoken. */
 export const PLAIN_STREAM_PROTOCOL = 'plain.kubevirt.io';
@@ -74,6 +74,46 @@ function rawHandshake(message: IncomingMessage, socket: Duplex, head: Buffer): D
   return socket;
 }
 
+interface TakenUpgrade {
+  readonly upgrade: Upgrade;
+  readonly taken: () => boolean;
+}
+
+function upgradeOf(server: WebSocketServer, message: IncomingMessage, socket: Duplex, head: Buffer): TakenUpgrade {
+  let taken = false;
+  const take = (): void => {
+    if (taken) throw new KvError('Internal', `the connection for ${message.url} was already taken over`);
+    taken = true;
+  };
+  return {
+    taken: () => taken,
+    upgrade: {
+      accept: () =>
+        new Promise((resolve) => {
+          take();
+          server.handleUpgrade(message, socket, head, resolve);
+        }),
+      acceptRaw: () => {
+        take();
+        return rawHandshake(message, socket, head);
+      },
+    },
+  };
+}
+
+function requestOf(message: IncomingMessage, params: Readonly<Record<string, string>>, signal: AbortSignal): HttpRequest {
+  return {
+    method: message.method ?? 'GET',
+    ...splitTarget(message.url ?? '/'),
+    params,
+    headers: message.headers,
+    headerValues: message.headersDistinct,
+    body: Buffer.alloc(0),
+    peer: peerOf(message),
+    signal,
+  };
+}
+
 export function createUpgradeRouter(
   routes: readonly UpgradeRoute[],
   deps: { readonly log: Logger; readonly signal: AbortSignal },
@@ -84,58 +124,23 @@ export function createUpgradeRouter(
     perMessageDeflate: false,
     handleProtocols: (offered) => (offered.has(PLAIN_STREAM_PROTOCOL) ? PLAIN_STREAM_PROTOCOL : false),
   });
-  const find = (path: string): { handler: UpgradeHandler; params: Readonly<Record<string, string>> } | undefined => {
+  const answer = async (message: IncomingMessage, signal: AbortSignal, upgrade: Upgrade): Promise<HttpResponse | undefined> => {
+    const { path } = splitTarget(message.url ?? '/');
     for (const { pattern, handler } of table) {
-      const params = matchPath(pattern as PathPattern, path);
-      if (params) return { handler, params };
+      const params = matchPath(pattern, path);
+      if (params) return handshakeFault(message) ?? (await handler(requestOf(message, params, signal), upgrade));
     }
-    return undefined;
-  };
-  const upgradeOf = (message: IncomingMessage, socket: Duplex, head: Buffer): { upgrade: Upgrade; taken: () => boolean } => {
-    let taken = false;
-    const take = (): void => {
-      if (taken) throw new KvError('Internal', `the connection for ${message.url} was already taken over`);
-      taken = true;
-    };
-    return {
-      taken: () => taken,
-      upgrade: {
-        accept: () =>
-          new Promise((resolve) => {
-            take();
-            server.handleUpgrade(message, socket, head, resolve);
-          }),
-        acceptRaw: () => {
-          take();
-          return rawHandshake(message, socket, head);
-        },
-      },
-    };
+    return text(404, `no stream is served at ${path}`);
   };
   return {
     async handle(message, socket, head) {
-      const { path, query } = splitTarget(message.url ?? '/');
+      const { path } = splitTarget(message.url ?? '/');
       const gone = new AbortController();
       socket.on('error', (err) => deps.log.debug({ err: messageOf(err), path }, 'Connection of a stream failed'));
       socket.once('close', () => gone.abort());
-      const { upgrade, taken } = upgradeOf(message, socket, head);
+      const { upgrade, taken } = upgradeOf(server, message, socket, head);
       try {
-        const route = find(path);
-        if (!route) return refuse(socket, text(404, `no stream is served at ${path}`));
-        const fault = handshakeFault(message);
-        if (fault) return refuse(socket, fault);
-        const request: HttpRequest = {
-          method: message.method ?? 'GET',
-          path,
-          query,
-          params: route.params,
-          headers: message.headers,
-          headerValues: message.headersDistinct,
-          body: Buffer.alloc(0),
-          peer: peerOf(message),
-          signal: AbortSignal.any([gone.signal, deps.signal]),
-        };
-        const refusal = await route.handler(request, upgrade);
+        const refusal = await answer(message, AbortSignal.any([gone.signal, deps.signal]), upgrade);
         if (refusal && !taken()) refuse(socket, refusal);
       } catch (err) {
         deps.log.error({ err, path }, 'Stream request failed');

@@ -5,12 +5,18 @@ import type { ConfigMap, KubeVirt } from '../api/index.js';
 import { KvError } from '../base/errors.js';
 import { Metrics } from '../base/metrics.js';
 import { type ClusterConfig, clusterConfig } from '../core/config/cluster-config.js';
-import { createHttpsServer, type HttpsServerOptions } from '../http/index.js';
+import { createHttpsServer, type HttpsServer, type HttpsServerOptions } from '../http/index.js';
 import { currentNamespace, kubeTransport, loadKubeConfig } from '../runtime/kube-config.js';
 import { RuntimeManager } from '../runtime/manager.js';
 import { CONFIG_MAPS, KUBEVIRTS } from '../runtime/resources.js';
 import type { Informer, Manager } from '../runtime/types.js';
-import { AGENT_CERTIFICATE_NAME, DEFAULT_HEADERS, type IdentityHeaders, subresourceApi } from '../subresources/index.js';
+import {
+  AGENT_CERTIFICATE_NAME,
+  DEFAULT_HEADERS,
+  type IdentityHeaders,
+  type SubresourceApi,
+  subresourceApi,
+} from '../subresources/index.js';
 import { webhookRoutes } from '../webhooks/server.js';
 import { type ProcessContext, parseFlags, runProcess } from './process.js';
 
@@ -88,26 +94,41 @@ function tlsOptions(config: ClusterConfig): Pick<HttpsServerOptions['tls'], 'min
   return { ...(minVersion ? { minVersion } : {}), ...(ciphers?.length ? { ciphers: ciphers.join(':') } : {}) };
 }
 
-async function main(ctx: ProcessContext): Promise<void> {
-  const { clock, log, signal } = ctx;
+interface Followed {
+  readonly manager: RuntimeManager;
+  readonly metrics: Metrics;
+  readonly namespace: string;
+  readonly kubevirt: () => KubeVirt | undefined;
+  readonly config: () => ClusterConfig;
+  readonly frontProxy: () => Readonly<Record<string, string>>;
+  readonly ownCa: () => Readonly<Record<string, string>>;
+}
+
+/** Everything that is watched; nothing is started yet. */
+function followCluster({ clock, log, host }: ProcessContext): Followed {
   const kubeConfig = loadKubeConfig(flags.kubeconfig);
   const namespace = flags.namespace ?? currentNamespace(kubeConfig) ?? 'kubevirt';
   const metrics = new Metrics();
   metrics.collectProcessMetrics();
-  const manager = new RuntimeManager({ name: NAME, host: ctx.host, transport: kubeTransport(kubeConfig, clock), clock, log, metrics });
+  const manager = new RuntimeManager({ name: NAME, host, transport: kubeTransport(kubeConfig, clock), clock, log, metrics });
   const kubevirts = manager.informer(KUBEVIRTS);
-  const frontProxy = follow(manager, FRONT_PROXY);
-  const ownCa = follow(manager, { namespace, name: flags['ca-configmap-name'] });
   const kubevirt = (): KubeVirt | undefined => kubevirts.store.list().find((kv) => kv.metadata.deletionTimestamp === undefined);
-  const config = followConfig(kubevirt);
-  const running = manager.run(signal);
-  await Promise.race([synced(manager, ctx), running]);
-  if (signal.aborted) return;
-  if (!frontProxy()[CLIENT_CA]) {
-    const where = `${FRONT_PROXY.namespace}/${FRONT_PROXY.name}`;
-    throw new KvError('Terminal', `the ConfigMap ${where} has no ${CLIENT_CA}: start the API server with its aggregation layer enabled`);
-  }
-  const api = subresourceApi({
+  return {
+    manager,
+    metrics,
+    namespace,
+    kubevirt,
+    config: followConfig(kubevirt),
+    frontProxy: follow(manager, FRONT_PROXY),
+    ownCa: follow(manager, { namespace, name: flags['ca-configmap-name'] }),
+  };
+}
+
+function aggregatedApi(
+  { clock, log }: ProcessContext,
+  { manager, metrics, namespace, kubevirt, frontProxy, ownCa }: Followed,
+): SubresourceApi {
+  return subresourceApi({
     client: manager.client,
     agentTls: {
       certFile: flags['handler-cert-file'],
@@ -125,7 +146,14 @@ async function main(ctx: ProcessContext): Promise<void> {
     clock,
     log,
   });
-  const server = createHttpsServer({
+}
+
+function serverOf(ctx: ProcessContext, followed: Followed): HttpsServer {
+  const { clock, log } = ctx;
+  const { manager, metrics, namespace, config, frontProxy } = followed;
+  const api = aggregatedApi(ctx, followed);
+  const webhooks = webhookRoutes({ client: manager.client, config, installNamespace: namespace, clock, log, randomUuid: randomUUID });
+  return createHttpsServer({
     tls: {
       certFile: flags['tls-cert-file'],
       keyFile: flags['tls-key-file'],
@@ -136,16 +164,25 @@ async function main(ctx: ProcessContext): Promise<void> {
     host: flags.listen,
     port: flags.port,
     clock,
-    routes: [
-      ...webhookRoutes({ client: manager.client, config, installNamespace: namespace, clock, log, randomUuid: randomUUID }),
-      ...api.routes,
-    ],
+    routes: [...webhooks, ...api.routes],
     upgrades: api.upgrades,
     metrics: async () => ({ contentType: metrics.contentType, body: await metrics.text() }),
     health: () => (manager.hasSynced() ? undefined : 'the caches have not synced yet'),
   });
+}
+
+async function main(ctx: ProcessContext): Promise<void> {
+  const followed = followCluster(ctx);
+  const running = followed.manager.run(ctx.signal);
+  await Promise.race([synced(followed.manager, ctx), running]);
+  if (ctx.signal.aborted) return;
+  if (!followed.frontProxy()[CLIENT_CA]) {
+    const where = `${FRONT_PROXY.namespace}/${FRONT_PROXY.name}`;
+    throw new KvError('Terminal', `the ConfigMap ${where} has no ${CLIENT_CA}: start the API server with its aggregation layer enabled`);
+  }
+  const server = serverOf(ctx, followed);
   const port = await server.start();
-  log.info({ port, installNamespace: namespace }, 'Serving');
+  ctx.log.info({ port, installNamespace: followed.namespace }, 'Serving');
   try {
     await running;
   } finally {

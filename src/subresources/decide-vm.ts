@@ -91,25 +91,32 @@ function graceStep(vmi: VirtualMachineInstance, seconds: number): PatchStep {
 
 const stopOf = (vmi: VirtualMachineInstance): ChangeRequest => ({ action: 'Stop', ...(vmi.metadata.uid ? { uid: vmi.metadata.uid } : {}) });
 
-export function decideStart(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined, { paused = false }: StartOptions): Decision {
-  if (isLive(vmi) && !['', 'Unknown'].includes(phaseOf(vmi))) return refuse(vm, 'VM is already running');
-  if (hasCondition(vm, 'ManualRecoveryRequired')) return refuse(vm, RECOVERY_REQUIRED);
-  const start: ChangeRequest = { action: 'Start', ...(paused ? { data: { paused: 'true' } } : {}) };
+/** A VMI that has ended is stopped first, so that a new one takes its place. */
+const startRequests = (vmi: VirtualMachineInstance | undefined, start: ChangeRequest): readonly ChangeRequest[] =>
+  vmi && isFinal(vmi) ? [stopOf(vmi), start] : [start];
+
+function startByStrategy(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined, start: ChangeRequest): Decision {
   const strategy = strategyOf(vm);
   switch (strategy) {
     case 'Halted':
-      return paused ? request(vm, [start]) : { steps: [runStep(vm, true)] };
+      return start.data ? request(vm, [start]) : { steps: [runStep(vm, true)] };
     case 'RerunOnFailure':
       if (phaseOf(vmi) === 'Failed') return refuse(vm, 'RerunOnFailure does not support starting VM from failed state');
-      return request(vm, vmi && isFinal(vmi) ? [stopOf(vmi), start] : [start]);
+      return request(vm, startRequests(vmi, start));
     case 'Manual':
-      return request(vm, vmi && isFinal(vmi) ? [stopOf(vmi), start] : [start]);
+      return request(vm, startRequests(vmi, start));
     case 'Always':
     case 'Once':
       return refuse(vm, `${strategy} does not support manual start requests`);
     default:
       return strategy === undefined ? ambiguous : { steps: [] };
   }
+}
+
+export function decideStart(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined, { paused = false }: StartOptions): Decision {
+  if (isLive(vmi) && !['', 'Unknown'].includes(phaseOf(vmi))) return refuse(vm, 'VM is already running');
+  if (hasCondition(vm, 'ManualRecoveryRequired')) return refuse(vm, RECOVERY_REQUIRED);
+  return startByStrategy(vm, vmi, { action: 'Start', ...(paused ? { data: { paused: 'true' } } : {}) });
 }
 
 function decideHaltedStop(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined, { gracePeriod }: StopOptions): Decision {

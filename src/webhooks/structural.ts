@@ -48,16 +48,18 @@ const wordsFor = (path: string): readonly unknown[] | undefined => ENUMS.find(([
 const UNSIGNED =
   /\.(cpu\.(cores|sockets|threads|maxSockets)|bootOrder|custom\.(logical|physical|discardGranularity)|spinlocks\.spinlocks|supplementalPoolThreadCount)$/;
 
+const INT32_RANGE = 2 ** 32;
+
+function* numberProblems(value: number, schema: Schema, path: string): Iterable<StructuralProblem> {
+  const least = typeof schema.minimum === 'number' ? schema.minimum : UNSIGNED.test(path) ? 0 : undefined;
+  if (least !== undefined && value < least) yield `${path} in body should be greater than or equal to ${least}`;
+  if (schema.format === 'int32' && Math.abs(value) >= INT32_RANGE) yield `${path} in body must be of type int32: "int64"`;
+}
+
 function* scalarProblems(value: unknown, schema: Schema, path: string): Iterable<StructuralProblem> {
   const words = wordsFor(path);
   if (words && value !== '' && !words.includes(value)) yield `${path} in body should be one of [${words.join(' ')}]`;
-  if (typeof value === 'number' && typeof schema.minimum === 'number' && value < schema.minimum) {
-    yield `${path} in body should be greater than or equal to ${schema.minimum}`;
-  }
-  if (typeof value === 'number' && value < 0 && UNSIGNED.test(path)) yield `${path} in body should be greater than or equal to 0`;
-  if (typeof value === 'number' && schema.format === 'int32' && Math.abs(value) >= 2 ** 32) {
-    yield `${path} in body must be of type int32: "int64"`;
-  }
+  if (typeof value === 'number') yield* numberProblems(value, schema, path);
 }
 
 function* listProblems(list: readonly unknown[], schema: Schema, path: string): Iterable<StructuralProblem> {
@@ -78,32 +80,39 @@ function* absent(schema: Schema, path: string): Iterable<StructuralProblem> {
   else if (words) yield `${path} in body should be one of [${words.join(' ')}]`;
 }
 
+const propertyOf = (schema: Schema, key: string): Schema | undefined => schema.properties?.[key] ?? schema.additionalProperties;
+
 function* objectProblems(node: Node, schema: Schema, path: string): Iterable<StructuralProblem> {
   const at = (key: string): string => (path === '' ? key : `${path}.${key}`);
   for (const key of schema.required ?? []) {
     if (node[key] === undefined) yield* absent(schema.properties?.[key] ?? {}, at(key));
   }
   for (const [key, value] of Object.entries(node)) {
-    const property = schema.properties?.[key] ?? schema.additionalProperties;
+    const property = propertyOf(schema, key);
     if (property) yield* problemsOf(value, property, at(key));
     else if (schema.properties && schema['x-kubernetes-preserve-unknown-fields'] !== true)
       yield `${at(key)} in body is a forbidden property`;
   }
 }
 
+/** int-or-string is also how quantities are typed; those have a pattern. */
+function intOrStringFits(value: unknown, schema: Schema): boolean {
+  return schema.pattern === undefined ? typeof value === 'string' || typeof value === 'number' : isQuantity(value);
+}
+
+/** The type that a value should have had, or undefined. */
+function typeFault(value: unknown, schema: Schema): string | undefined {
+  if (schema['x-kubernetes-int-or-string'] === true) return intOrStringFits(value, schema) ? undefined : 'string,number';
+  const wanted = schema.type;
+  if (typeof wanted !== 'string' || typeFits(value, wanted)) return undefined;
+  return wanted === 'integer' && typeof value === 'number' ? 'int64' : wanted;
+}
+
 function* problemsOf(value: unknown, schema: Schema, path: string): Iterable<StructuralProblem> {
   if (value === undefined || (value === null && schema.nullable === true)) return;
-  if (schema['x-kubernetes-int-or-string'] === true) {
-    const fits = schema.pattern === undefined ? typeof value === 'string' || typeof value === 'number' : isQuantity(value);
-    if (!fits) yield wrongType(path, 'string,number', value);
-    return;
-  }
-  const wanted = schema.type;
-  if (typeof wanted === 'string' && !typeFits(value, wanted)) {
-    yield wrongType(path, wanted === 'integer' && typeof value === 'number' ? 'int64' : wanted, value);
-    return;
-  }
-  if (Array.isArray(value)) yield* listProblems(value, schema, path);
+  const wanted = typeFault(value, schema);
+  if (wanted !== undefined) yield wrongType(path, wanted, value);
+  else if (Array.isArray(value)) yield* listProblems(value, schema, path);
   else if (isNode(value)) yield* objectProblems(value, schema, path);
   else yield* scalarProblems(value, schema, path);
 }
@@ -111,18 +120,15 @@ function* problemsOf(value: unknown, schema: Schema, path: string): Iterable<Str
 /** Fills required scalars that are missing with their zero value, in place. */
 function complete(value: unknown, schema: Schema): void {
   if (Array.isArray(value)) {
-    for (const item of value) if (schema.items) complete(item, schema.items);
+    for (const item of value) complete(item, schema.items ?? {});
     return;
   }
   if (!isNode(value)) return;
   for (const key of schema.required ?? []) {
-    const property = schema.properties?.[key];
-    if (property && value[key] === undefined && isScalar(property)) value[key] = ZERO[String(property.type)];
+    const property = schema.properties?.[key] ?? {};
+    if (value[key] === undefined && isScalar(property)) value[key] = ZERO[String(property.type)];
   }
-  for (const [key, child] of Object.entries(value)) {
-    const property = schema.properties?.[key] ?? schema.additionalProperties;
-    if (property) complete(child, property);
-  }
+  for (const [key, child] of Object.entries(value)) complete(child, propertyOf(schema, key) ?? {});
 }
 
 export interface StructuralCheck {

@@ -18,23 +18,25 @@ import { templateSpecPath, vmiSpecCauses } from '../vmi/rules.js';
 
 const PATH = 'Status.volumeRequests';
 
+function hotplugBusFault(disk: Disk, name: string, what: string): string | undefined {
+  const bus = busOf(disk);
+  if (disk.disk) {
+    const message = `${what} for disk [${name}] requires bus to be 'scsi' or 'virtio'. [${bus}] is not permitted.`;
+    return bus === 'scsi' || bus === 'virtio' ? undefined : message;
+  }
+  if (!disk.lun) return `${what} for [${name}] requires diskDevice of type 'disk' or 'lun' to be used.`;
+  return bus === 'scsi' ? undefined : `${what} for LUN [${name}] requires bus to be 'scsi'. [${bus}] is not permitted.`;
+}
+
 /** Why a disk cannot be hot-plugged, or undefined. `what` begins the message, `at` is the field of the cause. */
 export function hotplugDiskFault(disk: Disk | undefined, name: string, what: string, at: string): Cause | undefined {
   if (!disk) return invalid(at, `${what} for [${name}] requires the disk field to be set.`);
-  const bus = busOf(disk);
-  if (disk.disk && bus !== 'scsi' && bus !== 'virtio') {
-    return invalid(at, `${what} for disk [${name}] requires bus to be 'scsi' or 'virtio'. [${bus}] is not permitted.`);
-  }
-  if (!disk.disk && disk.lun && bus !== 'scsi') {
-    return invalid(at, `${what} for LUN [${name}] requires bus to be 'scsi'. [${bus}] is not permitted.`);
-  }
-  if (!disk.disk && !disk.lun) return invalid(at, `${what} for [${name}] requires diskDevice of type 'disk' or 'lun' to be used.`);
-  if (disk.dedicatedIOThread && bus !== 'virtio') return invalid(at, `${what} for [${name}] requires virtio bus for IOThreads.`);
-  if (disk.bootOrder !== undefined && disk.bootOrder < 1) {
-    const first = 'spec.domain.devices.disks[1]';
-    return invalid(`${first}.bootOrder`, `${first} must have a boot order > 0, if supplied`);
-  }
-  return undefined;
+  const message = hotplugBusFault(disk, name, what);
+  if (message) return invalid(at, message);
+  if (disk.dedicatedIOThread && busOf(disk) !== 'virtio') return invalid(at, `${what} for [${name}] requires virtio bus for IOThreads.`);
+  if (disk.bootOrder === undefined || disk.bootOrder >= 1) return undefined;
+  const first = 'spec.domain.devices.disks[1]';
+  return invalid(`${first}.bootOrder`, `${first} must have a boot order > 0, if supplied`);
 }
 
 function volumeOf({ name, volumeSource }: AddVolumeOptions): Volume {
@@ -102,11 +104,35 @@ const isMigrating = (vmi: VirtualMachineInstance): boolean => {
   return state !== undefined && state.startTimestamp !== undefined && state.endTimestamp === undefined;
 };
 
+/** The specs as they will be, or the first fault of a request. */
+function simulate(
+  specs: readonly VirtualMachineInstanceSpec[],
+  requests: readonly VirtualMachineVolumeRequest[],
+  around: Surroundings,
+): { readonly specs: readonly VirtualMachineInstanceSpec[] } | { readonly fault: Cause } {
+  let next = specs;
+  for (const request of requests) {
+    const fault = requestFault(request, around);
+    if (fault) return { fault };
+    next = next.map((spec) => applyVolumeRequest(spec, request));
+  }
+  return { specs: next };
+}
+
+/** Causes of the first spec that has any. */
+function firstCauses(specs: readonly VirtualMachineInstanceSpec[], config: ClusterConfig): readonly Cause[] {
+  for (const spec of specs) {
+    const causes = [...vmiSpecCauses(spec, templateSpecPath, config)];
+    if (causes.length > 0) return causes;
+  }
+  return [];
+}
+
 /** `vmi` is the VM's VMI when the VM is ready; one that is being deleted does not count. */
-export function* volumeRequestCauses(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined, config: ClusterConfig): Causes {
+export function volumeRequestCauses(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined, config: ClusterConfig): Causes {
   const requests = vm.status?.volumeRequests ?? [];
   const template = vm.spec.template?.spec;
-  if (requests.length === 0 || !template) return;
+  if (requests.length === 0 || !template) return [];
   const live = vmi && !isDeleting(vmi) ? vmi : undefined;
   const around = {
     added: new Set<string>(),
@@ -114,21 +140,9 @@ export function* volumeRequestCauses(vm: VirtualMachine, vmi: VirtualMachineInst
     template: template.volumes ?? [],
     running: live?.spec.volumes ?? [],
   };
-  let next = template;
-  let nextLive = live?.spec;
-  for (const request of requests) {
-    const fault = requestFault(request, around);
-    if (fault) {
-      yield fault;
-      return;
-    }
-    next = applyVolumeRequest(next, request);
-    nextLive = nextLive && applyVolumeRequest(nextLive, request);
-  }
-  for (const spec of nextLive ? [next, nextLive] : [next]) {
-    const causes = [...vmiSpecCauses(spec, templateSpecPath, config)];
-    yield* causes;
-    if (causes.length > 0) return;
-  }
-  if (live && isMigrating(live)) yield notSupported('spec', 'Cannot handle volume requests while VMI migration is in progress');
+  const outcome = simulate(live ? [template, live.spec] : [template], requests, around);
+  if ('fault' in outcome) return [outcome.fault];
+  const causes = firstCauses(outcome.specs, config);
+  if (causes.length > 0 || !live || !isMigrating(live)) return causes;
+  return [notSupported('spec', 'Cannot handle volume requests while VMI migration is in progress')];
 }

@@ -41,24 +41,27 @@ export const pinnedCpuAmounts: SpecRule = function* (spec, at) {
   }
 };
 
+/** What is wrong between request, limit and topology, as the middle of a sentence about their paths. */
+function* amountFaults(request: bigint, limit: bigint, vcpus: bigint): Iterable<'none' | 'unequal' | 'contradicting'> {
+  if (request === 0n && limit === 0n) {
+    if (vcpus === 0n) yield 'none';
+    return;
+  }
+  if (request > 0n && limit > 0n && request !== limit) yield 'unequal';
+  if (vcpus > 0n && request !== vcpus && limit !== vcpus) yield 'contradicting';
+}
+
 export const pinnedCpuSource: SpecRule = function* (spec, at) {
   if (!isPinned(spec)) return;
   const path = field(at, 'domain', 'cpu', 'dedicatedCpuPlacement');
-  const [request, limit, vcpus] = [cpuOf(spec, 'requests'), cpuOf(spec, 'limits'), vcpusOf(spec)];
-  const [requestPath, limitPath] = [field(at, 'domain', 'resources', 'requests', 'cpu'), field(at, 'domain', 'resources', 'limits', 'cpu')];
+  const [request, limit] = [field(at, 'domain', 'resources', 'requests', 'cpu'), field(at, 'domain', 'resources', 'limits', 'cpu')];
   const cores = field(at, 'domain', 'cpu', 'cores');
-  if (request === 0n && limit === 0n && vcpus === 0n) {
-    yield invalid(path, `either ${requestPath} or ${limitPath} or ${cores} must be provided when DedicatedCPUPlacement is true `);
-  }
-  if (request > 0n && limit > 0n && request !== limit) {
-    yield invalid(path, `${requestPath} or ${limitPath} must be equal when DedicatedCPUPlacement is true `);
-  }
-  if ((request > 0n || limit > 0n) && vcpus > 0n && request !== vcpus && limit !== vcpus) {
-    yield invalid(
-      path,
-      `${requestPath} or ${limitPath} must not be provided at the same time with ${cores} when DedicatedCPUPlacement is true `,
-    );
-  }
+  const messages = {
+    none: `either ${request} or ${limit} or ${cores} must be provided when DedicatedCPUPlacement is true `,
+    unequal: `${request} or ${limit} must be equal when DedicatedCPUPlacement is true `,
+    contradicting: `${request} or ${limit} must not be provided at the same time with ${cores} when DedicatedCPUPlacement is true `,
+  };
+  for (const fault of amountFaults(cpuOf(spec, 'requests'), cpuOf(spec, 'limits'), vcpusOf(spec))) yield invalid(path, messages[fault]);
 };
 
 export const pinnedThreads: SpecRule = function* (spec, at, config) {

@@ -57,21 +57,30 @@ const bindings = (i: Interface): number => [i.bridge, i.masquerade, i.sriov, i.p
 /** The in-pod bridge has it. */
 const RESERVED_MAC = '02:00:00:00:00:00';
 
-function* bindingCauses(iface: Interface, network: Network | undefined, at: FieldPath, config: ClusterConfig): Causes {
+function* masqueradeCauses(iface: Interface, isPod: boolean, at: FieldPath): Causes {
+  if (!iface.masquerade) return;
+  if (!isPod) yield invalid(field(at, 'name'), 'Masquerade interface only implemented with pod network');
+  if (iface.macAddress !== RESERVED_MAC) return;
+  yield invalid(field(at, 'macAddress'), 'The requested MAC address is reserved for the in-pod bridge. Please choose another one.');
+}
+
+function* passtCauses(iface: Interface, isPod: boolean, at: FieldPath, config: ClusterConfig): Causes {
+  if (!iface.passtBinding) return;
   const name = field(at, 'name');
+  if (!config.isEnabled('PasstBinding')) yield invalid(name, 'PasstBinding feature gate is not enabled');
+  if (!isPod) yield invalid(name, 'PasstBinding interface only implemented with pod network');
+}
+
+function* bindingCauses(iface: Interface, network: Network | undefined, at: FieldPath, config: ClusterConfig): Causes {
+  const isPod = network?.pod !== undefined;
   if (bindings(iface) !== 1) {
     yield invalid(at, `logical ${iface.name} interface must have exactly one binding method or binding plugin`);
   }
-  if (iface.masquerade && !network?.pod) yield invalid(name, 'Masquerade interface only implemented with pod network');
-  if (iface.masquerade && iface.macAddress === RESERVED_MAC) {
-    yield invalid(field(at, 'macAddress'), 'The requested MAC address is reserved for the in-pod bridge. Please choose another one.');
+  yield* masqueradeCauses(iface, isPod, at);
+  if (iface.bridge && isPod && config.spec.network?.permitBridgeInterfaceOnPodNetwork === false) {
+    yield invalid(field(at, 'name'), 'Bridge on pod network configuration is not enabled under kubevirt-config');
   }
-  if (iface.bridge && network?.pod && config.spec.network?.permitBridgeInterfaceOnPodNetwork === false) {
-    yield invalid(name, 'Bridge on pod network configuration is not enabled under kubevirt-config');
-  }
-  if (!iface.passtBinding) return;
-  if (!config.isEnabled('PasstBinding')) yield invalid(name, 'PasstBinding feature gate is not enabled');
-  if (!network?.pod) yield invalid(name, 'PasstBinding interface only implemented with pod network');
+  yield* passtCauses(iface, isPod, at, config);
 }
 
 export const interfaceBindings: SpecRule = function* (spec, at, config) {
