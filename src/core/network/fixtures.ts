@@ -28,7 +28,7 @@ export const withDefaultRoute = (...links: readonly PodLink[]): PodNamespace => 
 export function request(interfaces: readonly Interface[], over: Partial<PodNetworkRequest> = {}): PodNetworkRequest {
   return {
     interfaces,
-    networks: [podNet, secondary],
+    networks: [podNet, secondary].filter(({ name }) => interfaces.some((iface) => iface.name === name)),
     now: withDefaultRoute(eth0),
     states: new Map(),
     ownerId: 107,

@@ -21,11 +21,17 @@ function v4Routes({ now }: Attachment, pod: PodLink): PodRoute[] {
   return now.routes.filter((route) => route.link === pod.name && isV4(route));
 }
 
-/** Every route but the one to the address's own subnet, which the guest gets from its netmask. */
+const DEFAULT_ROUTE = '0.0.0.0/0';
+
+function contains(destination: string, ip: string): boolean {
+  const { prefix } = parseCidr(destination);
+  return networkOf(destination) === networkOf(`${ip}/${prefix}`);
+}
+
+/** Every route but those to networks that the address itself lies in, which the guest gets from its netmask. */
 function extraRoutes(routes: readonly PodRoute[], own: LinkAddress): CachedRoute[] {
-  const subnet = networkOf(`${own.ip}/${own.prefix}`);
   return routes
-    .filter((route) => route.gateway !== undefined || networkOf(route.destination) !== subnet)
+    .filter(({ destination }) => destination === DEFAULT_ROUTE || !contains(destination, own.ip))
     .map(({ destination, gateway }) => ({ destination, ...(gateway === undefined ? {} : { gateway }) }));
 }
 
@@ -33,9 +39,16 @@ function bridgeDhcp(at: Attachment, pod: PodLink): DhcpV4Config | undefined {
   const [own] = globalAddresses(pod.ipv4);
   if (!own) return undefined;
   const routes = v4Routes(at, pod);
-  const router = routes.find((route) => route.gateway !== undefined)?.gateway;
-  if (router === undefined) throw new KvError('NotReady', `no gateway address found in routes for ${pod.name}`, { reason: 'NoGateway' });
-  return { server: bridgeServerAddress(at.position), client: own.ip, prefix: own.prefix, router, routes: extraRoutes(routes, own) };
+  const [first] = routes;
+  if (!first) throw new KvError('NotReady', `no gateway address found in routes for ${pod.name}`, { reason: 'NoGateway' });
+  const router = (routes.find(({ destination }) => destination === DEFAULT_ROUTE) ?? first).gateway;
+  return {
+    server: bridgeServerAddress(at.position),
+    client: own.ip,
+    prefix: own.prefix,
+    ...(router === undefined ? {} : { router }),
+    routes: extraRoutes(routes, own),
+  };
 }
 
 function masqueradeDhcp(at: Attachment, pod: PodLink): DhcpV4Config | undefined {

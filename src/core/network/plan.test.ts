@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eth0, net1, podNet, request, withDefaultRoute } from './fixtures.js';
+import { eth0, net1, podNet, request, secondary, withDefaultRoute } from './fixtures.js';
 import { planPodNetwork } from './plan.js';
 
 const linkNames = (plan: ReturnType<typeof planPodNetwork>): string[] =>
@@ -37,6 +37,7 @@ describe('which networks are set up', () => {
       { ...both, states: new Map([['sec', 1 as const]]) },
       { configure: [], remove: ['sec'] },
     ],
+    ['an unplugged NIC that was never there', [masquerade, { ...bridged, state: 'absent' }], both, { configure: ['default'], remove: [] }],
     ['a plugin that attaches itself', [{ name: 'default', binding: { name: 'p' } }], {}, { configure: ['default'], remove: [] }],
   ])('%s', (_, interfaces, over, expected) => {
     const { configure, remove } = planPodNetwork(request(interfaces, over));
@@ -62,10 +63,21 @@ describe('which networks are set up', () => {
     expect(plan.nat.map(({ network }) => network)).toEqual(['default']);
   });
   it('deletes only what it created', () => {
-    const plan = planPodNetwork(request([{ ...bridged, state: 'absent' }], both));
+    const states = new Map([['sec', 2 as const]]);
+    const plan = planPodNetwork(request([{ ...bridged, state: 'absent' }], { ...both, states }));
     expect(linkNames(plan)).toEqual(['bridge k6t-net1 absent', 'tap tap1 absent', 'holder net1 absent']);
     expect(plan.sysctls).toEqual([]);
   });
+  it('deletes it even when the CNI plugin was faster', () => {
+    const states = new Map([['sec', 2 as const]]);
+    const now = withDefaultRoute(eth0, { ...net1, name: 'k6t-net1' });
+    const plan = planPodNetwork(request([{ ...bridged, state: 'absent' }], { now, states, networks: [secondary] }));
+    expect(linkNames(plan).map((text) => text.split(' ')[0])).toEqual(['bridge', 'tap', 'holder']);
+  });
+  it.each([
+    ['a network without interface', request([masquerade], { networks: [podNet, secondary] }), 'no iface matching with network sec'],
+    ['an interface without binding', request([{ name: 'default' }]), 'undefined binding method'],
+  ])('refuses %s', (_, given, message) => expect(() => planPodNetwork(given)).toThrow(message));
 });
 
 describe('masquerade', () => {
@@ -172,9 +184,7 @@ describe('bridge', () => {
     ['a network without addresses', { name: 'sec', bridge: {} }, {}],
     ['a managed tap', { name: 'sec', binding: { name: 'p' } }, { bindings: { p: { domainAttachmentType: 'managedTap' } } }],
   ])('serves no DHCP on %s', (_, iface, over) => {
-    const plan = planPodNetwork(
-      request([iface], { now: withDefaultRoute(eth0, net1), networks: [podNet, { name: 'sec', multus: { networkName: 'n' } }], ...over }),
-    );
+    const plan = planPodNetwork(request([iface], { now: withDefaultRoute(eth0, net1), ...over }));
     expect(plan.launcherFiles.map(({ dhcp4 }) => dhcp4)).toEqual([undefined]);
     expect(plan.links[0]).toEqual({ network: 'sec', name: 'k6t-net1', kind: 'bridge', state: 'up' });
   });

@@ -26,6 +26,8 @@ export interface PodNetworkRequest {
   readonly statusMacs?: ReadonlyMap<string, string>;
   readonly ownerId: number;
   readonly queues: number;
+  /** Queues of interfaces that the running guest has already, by network. */
+  readonly queueCounts?: ReadonlyMap<string, number>;
   /** Family of the pod's primary address. */
   readonly preferredFamily?: Family;
   readonly nat: MasqueradeSettings;
@@ -83,12 +85,15 @@ function parts(request: PodNetworkRequest): Part[] {
     interfaces: request.now.links.map((link) => link.name),
     ...(request.primaryName === undefined ? {} : { primary: request.primaryName }),
   });
+  const { now, ownerId, options } = request;
   return request.interfaces.flatMap((iface, position) => {
     const network = request.networks.find((candidate) => candidate.name === iface.name);
     const podInterface = names.get(iface.name);
     if (!network || podInterface === undefined) return [];
-    const { now, ownerId, queues, options } = request;
-    return [{ kind: bindingOf(iface, request.bindings), at: { iface, network, position, podInterface, now, ownerId, queues, options } }];
+    const kind = bindingOf(iface, request.bindings);
+    if (kind === 'none') throw new KvError('Invalid', `undefined binding method: interface ${iface.name} names none`);
+    const queues = request.queueCounts?.get(iface.name) ?? request.queues;
+    return [{ kind, at: { iface, network, position, podInterface, now, ownerId, queues, options } }];
   });
 }
 
@@ -103,8 +108,10 @@ function refuseHalfDone(request: PodNetworkRequest): void {
   }
 }
 
-/** An interface that is to go and whose link is gone needs no plan. */
-const isMoot = ({ kind, at }: Part): boolean => isAbsent(at.iface) && needsPodLink(kind) && podLinkOf(at) === undefined;
+/** Devices are handed to the guest as they are: there is nothing to set up and nothing to journal. */
+const isOurs = ({ kind }: Part): boolean => kind !== 'sriov';
+
+const stateOf = ({ at }: Part, { states }: PodNetworkRequest): NetworkState => states.get(at.iface.name) ?? 0;
 
 function natSetups(all: readonly Part[], settings: MasqueradeSettings): NatSetup[] {
   return all
@@ -129,18 +136,24 @@ function journalOf(pending: readonly Part[], request: PodNetworkRequest): Map<st
   );
 }
 
+function refuseOrphans({ networks, interfaces }: PodNetworkRequest): void {
+  const orphan = networks.find(({ name }) => !interfaces.some((iface) => iface.name === name));
+  if (orphan) throw new KvError('Invalid', `no iface matching with network ${orphan.name}`);
+}
+
 /** Throws CriticalNetwork when a network was left half done, NotReady while a link of the pod is missing. */
 export function planPodNetwork(request: PodNetworkRequest): PodNetworkPlan {
+  refuseOrphans(request);
   refuseHalfDone(request);
   const all = parts(request);
-  const pending = all.filter(({ at }) => !isAbsent(at.iface) && (request.states.get(at.iface.name) ?? 0) === 0);
-  const absent = all.filter(({ at }) => isAbsent(at.iface));
+  const pending = all.filter((part) => isOurs(part) && !isAbsent(part.at.iface) && stateOf(part, request) === 0);
+  const absent = all.filter((part) => isOurs(part) && isAbsent(part.at.iface) && stateOf(part, request) !== 0);
   if (pending.length === 0 && absent.length === 0) return NOTHING;
 
   const launcherFiles = pending
     .filter(({ kind }) => needsPodLink(kind))
     .map(({ kind, at }) => launcherInterface(kind, at, request.statusMacs?.get(at.iface.name)));
-  const plans = all.filter((part) => !isMoot(part)).map((part) => ({ part, plan: planOf(part.kind, part.at) }));
+  const plans = all.map((part) => ({ part, plan: planOf(part.kind, part.at) }));
   const due = mergePlans(plans.filter(({ part }) => pending.includes(part) || absent.includes(part)).map(({ plan }) => plan));
   const nat = natSetups(all, request.nat);
   const configure = pending.map(({ at }) => at.iface.name);

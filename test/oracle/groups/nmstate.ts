@@ -31,7 +31,12 @@ interface RecordedRoute {
 interface SetupParams {
   readonly interfaces: readonly Interface[];
   readonly networks: readonly Network[];
-  readonly interfaceStatuses?: readonly { readonly name: string; readonly podInterfaceName?: string }[];
+  readonly interfaceStatuses?: readonly {
+    readonly name: string;
+    readonly podInterfaceName?: string;
+    readonly infoSource?: string;
+    readonly queueCount?: number;
+  }[];
   readonly bindings?: RegisteredBindings;
   readonly finished?: readonly string[];
   readonly started?: readonly string[];
@@ -122,6 +127,11 @@ export function answer({ params }: OracleCase): unknown {
       ...(primaryName ? { primaryName } : {}),
       ownerId: given.ownerID,
       queues: given.queuesCapacity,
+      queueCounts: new Map(
+        (given.interfaceStatuses ?? [])
+          .filter(({ infoSource }) => infoSource?.split(', ').includes('domain'))
+          .map(({ name, queueCount = 0 }) => [name, queueCount]),
+      ),
       nat: { istio: false, legacyMigrationPorts: false, portRangesGate: false },
       options: { dummySupported: true, unprivilegedDhcp: false },
     });

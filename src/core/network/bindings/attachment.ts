@@ -43,13 +43,13 @@ export function requirePodLink(at: Attachment): PodLink {
 const isVirtio = (iface: Interface): boolean => (iface.model ?? '') === '' || iface.model === 'virtio';
 
 /** Only virtio has more than one queue. */
-export function tapLink(at: Attachment, mtu: number): DesiredLink {
+export function tapLink(at: Attachment, mtu: number | undefined): DesiredLink {
   return {
     network: at.iface.name,
     name: tapName(at.podInterface, at.network),
     kind: 'tap',
     state: 'up',
-    mtu,
+    ...(mtu === undefined ? {} : { mtu }),
     controller: bridgeName(at.podInterface),
     tap: { uid: at.ownerId, gid: at.ownerId, queues: isVirtio(at.iface) ? at.queues : 0 },
   };

@@ -7,20 +7,20 @@
 import type { DesiredLink, LinkPlan } from '../../link-plan.js';
 import { hasGlobal, type PodLink } from '../../link-status.js';
 import { bridgedNicName, bridgeName } from '../../names.js';
-import { type Attachment, isAbsent, requirePodLink, tapLink, unplugged } from '../attachment.js';
+import { type Attachment, isAbsent, podLinkOf, requirePodLink, tapLink, unplugged } from '../attachment.js';
 
 const FAKE_ADDRESS_BASE = '169.254.75.1';
 
 /** The DHCP server's address on the in-pod bridge: one that no pod network uses. */
 export const bridgeServerAddress = (position: number): string => `${FAKE_ADDRESS_BASE}${position}`;
 
-function bridgeLink(at: Attachment, pod: PodLink, servesDhcp: boolean): DesiredLink {
+function bridgeLink(at: Attachment, pod: PodLink | undefined, servesDhcp: boolean): DesiredLink {
   return {
     network: at.iface.name,
     name: bridgeName(at.podInterface),
     kind: 'bridge',
     state: 'up',
-    ...(servesDhcp && hasGlobal(pod.ipv4) ? { ipv4: [{ ip: bridgeServerAddress(at.position), prefix: 32 }] } : {}),
+    ...(servesDhcp && pod && hasGlobal(pod.ipv4) ? { ipv4: [{ ip: bridgeServerAddress(at.position), prefix: 32 }] } : {}),
   };
 }
 
@@ -40,27 +40,33 @@ function nicLink(at: Attachment, pod: PodLink): DesiredLink {
   };
 }
 
-function holderLink(at: Attachment, pod: PodLink): DesiredLink {
+function holderLink(at: Attachment, pod: PodLink | undefined): DesiredLink {
   return {
     network: at.iface.name,
     name: at.podInterface,
     kind: 'holder',
     holderType: at.options.dummySupported ? 'dummy' : 'bridge',
     state: 'as-created',
-    mac: pod.mac,
-    mtu: pod.mtu,
-    ipv4: pod.ipv4,
-    ipv6: pod.ipv6,
+    ...(pod ? { mac: pod.mac, mtu: pod.mtu, ipv4: pod.ipv4, ipv6: pod.ipv6 } : {}),
+  };
+}
+
+/** What we made goes even when the CNI plugin has taken the pod's link away already. */
+function planRemoval(at: Attachment, servesDhcp: boolean): LinkPlan {
+  const pod = podLinkOf(at);
+  const hasAddress = pod !== undefined && hasGlobal(pod.ipv4);
+  return {
+    links: unplugged([bridgeLink(at, pod, servesDhcp), tapLink(at, pod?.mtu), holderLink(at, pod)]),
+    stack: hasAddress ? { arpIgnore: 1 } : {},
   };
 }
 
 function planLinks(at: Attachment, servesDhcp: boolean): LinkPlan {
+  if (isAbsent(at.iface)) return planRemoval(at, servesDhcp);
   const pod = requirePodLink(at);
-  const links = [bridgeLink(at, pod, servesDhcp), nicLink(at, pod), tapLink(at, pod.mtu), holderLink(at, pod)];
-  if (isAbsent(at.iface)) return { links: unplugged(links), stack: {} };
   const hasAddress = hasGlobal(pod.ipv4);
   return {
-    links,
+    links: [bridgeLink(at, pod, servesDhcp), nicLink(at, pod), tapLink(at, pod.mtu), holderLink(at, pod)],
     stack: {
       ...(hasAddress ? { arpIgnore: 1 } : {}),
       ...(hasAddress && servesDhcp && at.options.unprivilegedDhcp ? { unprivilegedPortStart: 0 } : {}),

@@ -25,12 +25,17 @@ function bridgeLink(at: Attachment, pod: PodLink): DesiredLink {
   };
 }
 
+/** What we made goes even when the CNI plugin has taken the pod's link away already. */
+function planRemoval(at: Attachment): LinkPlan {
+  const bridge: DesiredLink = { network: at.iface.name, name: bridgeName(at.podInterface), kind: 'bridge', state: 'up' };
+  return { links: unplugged([bridge, tapLink(at, undefined)]), stack: {} };
+}
+
 export function planMasquerade(at: Attachment): LinkPlan {
+  if (isAbsent(at.iface)) return planRemoval(at);
   const pod = requirePodLink(at);
-  const links = [bridgeLink(at, pod), tapLink(at, pod.mtu)];
-  if (isAbsent(at.iface)) return { links: unplugged(links), stack: {} };
   return {
-    links,
+    links: [bridgeLink(at, pod), tapLink(at, pod.mtu)],
     stack: {
       ...(hasGlobal(pod.ipv4) ? { ipv4Forwarding: true } : {}),
       ...(hasGlobal(pod.ipv6) ? { ipv6Forwarding: true } : {}),
