@@ -80,7 +80,7 @@ export async function loadIntoNode(config: ClusterConfig, node: NodeConfig, lead
   const file = identityOf(archive);
   const loaded = readLoaded(node);
   const present = loaded.find((entry) => entry.file === file);
-  if (present) return [...present.names];
+  if (present && (await hasAll(config, leader, present.names))) return [...present.names];
   const output = await run(ctr(config, leader, ['images', 'import', '--local', '--digests=false', resolve(archive)]), {
     timeoutMs: IMPORT_TIMEOUT_MS,
   });
@@ -93,6 +93,12 @@ export async function loadIntoNode(config: ClusterConfig, node: NodeConfig, lead
   }
   writeFileSync(loadedFile(node), JSON.stringify(remember(loaded, { file, names })));
   return names;
+}
+
+/** Somebody may have removed an image by hand, or a test to see what happens without it. */
+async function hasAll(config: ClusterConfig, leader: number, names: readonly string[]): Promise<boolean> {
+  const there = new Set((await run(ctr(config, leader, ['images', 'list', '--quiet']))).split('\n'));
+  return names.every((name) => there.has(name));
 }
 
 /** Another archive that holds a name takes the name away from the archive that brought it before. */

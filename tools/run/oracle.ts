@@ -17,7 +17,7 @@ export const GROUPS: readonly OracleGroup[] = [
     group,
     min: 0.99,
   })),
-  ...['pod', 'convert', 'admit', 'mutate'].map((group) => ({ group, min: 0 })),
+  ...['pod', 'convert', 'admit', 'mutate', 'cloudinit', 'labels', 'nmstate'].map((group) => ({ group, min: 0 })),
 ];
 
 const SCRIPT = join(ROOT, '..', 'shared', 'oracles', 'compare.mjs');
