@@ -1,0 +1,81 @@
+// Makes one file a process out of src/main, for the images and for `kubectl virt`. Called by `npm run bundle` and by images/. Only what
+// exists in src/main is bundled; native code (koffi) stays beside the bundle, and the report says which bundle needs it.
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Metafile } from 'esbuild';
+import { leaveOutUnused, standIns } from './bundle-plugins.js';
+
+const ROOT = resolve(import.meta.dirname, '..');
+export const BUNDLE_DIR = join(ROOT, 'dist', 'bundle');
+
+export const PROCESSES = ['virt-operator', 'virt-api', 'virt-controller', 'virt-handler', 'virt-launcher', 'node-labeller', 'kubectl-virt'];
+
+/** Native add-ons cannot be part of a bundle. */
+const EXTERNAL = ['koffi'];
+
+/** CommonJS packages inside an ES module still call require and know __filename. */
+const BANNER = [
+  "import { createRequire as kvCreateRequire } from 'node:module';",
+  "import { fileURLToPath as kvFileURLToPath } from 'node:url';",
+  'const require = kvCreateRequire(import.meta.url);',
+  'const __filename = kvFileURLToPath(import.meta.url);',
+  "const __dirname = kvFileURLToPath(new URL('.', import.meta.url));",
+].join(' ');
+
+export interface Bundle {
+  readonly process: string;
+  readonly file: string;
+  readonly bytes: number;
+  /** Packages that must lie beside it. */
+  readonly external: readonly string[];
+}
+
+const entryOf = (process: string): string => join(ROOT, 'src', 'main', `${process}.ts`);
+
+export function existingProcesses(): string[] {
+  return PROCESSES.filter((process) => existsSync(entryOf(process)));
+}
+
+export async function bundleAll(outDir = BUNDLE_DIR): Promise<Bundle[]> {
+  await mkdir(outDir, { recursive: true });
+  await writeFile(join(outDir, 'package.json'), `${JSON.stringify({ type: 'module' })}\n`);
+  return await Promise.all(existingProcesses().map((process) => bundleOne(process, outDir)));
+}
+
+async function bundleOne(process: string, outDir: string): Promise<Bundle> {
+  const { metafile } = await build({
+    entryPoints: [entryOf(process)],
+    outfile: join(outDir, `${process}.js`),
+    absWorkingDir: ROOT,
+    tsconfig: join(ROOT, 'tsconfig.json'),
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    external: EXTERNAL,
+    plugins: [standIns, leaveOutUnused],
+    loader: { '.proto': 'text' },
+    banner: { js: process === 'kubectl-virt' ? `#!/usr/bin/env node\n${BANNER}` : BANNER },
+    legalComments: 'none',
+    logLevel: 'warning',
+    metafile: true,
+  });
+  return { process, ...describe(metafile) };
+}
+
+/** Size and external packages out of esbuild's report. */
+export function describe(metafile: Pick<Metafile, 'outputs'>): Omit<Bundle, 'process'> {
+  const [[file, output]] = Object.entries(metafile.outputs) as [[string, Metafile['outputs'][string]]];
+  const packages = output.imports.filter((each) => each.external && !each.path.startsWith('node:')).map((each) => each.path);
+  return { file: resolve(ROOT, file), bytes: output.bytes, external: [...new Set(packages)].filter((name) => EXTERNAL.includes(name)) };
+}
+
+if (process.argv[1] !== undefined && fileURLToPath(import.meta.url) === resolve(process.argv[1])) {
+  for (const { process: name, bytes, external } of await bundleAll()) {
+    const beside = external.length > 0 ? `, needs ${external.join(', ')} beside it` : '';
+    process.stdout.write(`${name.padEnd(16)} ${(bytes / 1024 / 1024).toFixed(2).padStart(6)} MiB${beside}\n`);
+  }
+}
