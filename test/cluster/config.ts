@@ -1,6 +1,6 @@
 // What the local cluster looks like: names, addresses, folders and versions, as one typed value that every other file here
 // takes. Pure but for the two environment overrides, which clusterConfig() is handed by its callers.
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 export interface NodeConfig {
   readonly name: string;
@@ -73,7 +73,8 @@ export function clusterConfig(env: ClusterEnv): ClusterConfig {
     domain: 'cluster.local',
     pauseImage: 'localhost/kubevirt-ts/pause:1',
     toolImage: 'localhost/kubevirt-ts/busybox:1',
-    cgroup: 'kubevirt-ts',
+    // By the folder's name: a second cluster in a network namespace of its own has its own groups.
+    cgroup: basename(stateDir),
     nodes: Array.from({ length: NODE_COUNT }, (_, at) => nodeConfig(stateDir, at + 1)),
   };
 }
