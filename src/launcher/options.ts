@@ -90,17 +90,24 @@ export function parseDuration(text: string): number | undefined {
   return total;
 }
 
+/** Each gives a sentence when the flags break its rule. */
+const RULES: readonly ((values: Values) => string | undefined)[] = [
+  (values) => {
+    const missing = (['name', 'uid', 'namespace'] as const).find((key) => values[key] === '');
+    return missing && `--${missing} is required`;
+  },
+  (values) => {
+    const durations = Object.entries(values).filter(([key]) => key === 'qemu-timeout' || key.endsWith('-interval'));
+    const bad = durations.find(([, value]) => parseDuration(String(value)) === undefined);
+    return bad && `--${bad[0]}: "${bad[1]}" is no duration such as 3m or 120s`;
+  },
+  ({ 'grace-period-seconds': seconds }) => (/^\d+$/.test(seconds) ? undefined : `--grace-period-seconds: "${seconds}" is no whole number`),
+  ({ 'hook-sidecars': count }) => (count === '0' ? undefined : '--hook-sidecars: hook sidecars are not supported'),
+  ({ hypervisor }) => (['kvm', 'hyperv-direct'].includes(hypervisor) ? undefined : `--hypervisor: "${hypervisor}" is not known`),
+];
+
 function problemOf(values: Values): string | undefined {
-  for (const key of ['name', 'uid', 'namespace'] as const) if (values[key] === '') return `--${key} is required`;
-  for (const [key, value] of Object.entries(values)) {
-    const isDuration = key === 'qemu-timeout' || key.endsWith('-interval');
-    if (isDuration && parseDuration(String(value)) === undefined) return `--${key}: "${value}" is no duration such as 3m or 120s`;
-  }
-  if (!/^\d+$/.test(values['grace-period-seconds']))
-    return `--grace-period-seconds: "${values['grace-period-seconds']}" is no whole number`;
-  if (values['hook-sidecars'] !== '0') return '--hook-sidecars: hook sidecars are not supported';
-  if (values.hypervisor !== 'kvm' && values.hypervisor !== 'hyperv-direct') return `--hypervisor: "${values.hypervisor}" is not known`;
-  return undefined;
+  return RULES.map((rule) => rule(values)).find((problem) => problem !== undefined);
 }
 
 const agentIntervals = (values: Values): AgentIntervals => {

@@ -10,7 +10,7 @@ import type { VmiOptions } from '../../rpc/index.js';
 import { placeContainerDisks } from './container-disks.js';
 import { makeCloudInit, makeDisks } from './disks.js';
 import { type FactSources, gatherFacts, translationCacheMiB } from './facts.js';
-import { linksOf, readInterfaces } from './network.js';
+import { linksOf, readInterfaces, requireLinks } from './network.js';
 import { findBlockVolumes, probeDisks } from './probe.js';
 
 export interface PreparedDomain {
@@ -52,7 +52,12 @@ export async function prepareDomain(
     readInterfaces(),
     makeCloudInit(ctx, tools.run, vmi),
   ]);
-  const tree = await convert(vmi, { ...facts, ...disks, links: linksOf(interfaces) });
+  const links = linksOf(interfaces);
+  requireLinks(vmi, links);
+  // What the node agent made a tap for is attached to it, whether or not it says so again.
+  const taps = Object.fromEntries(Object.keys(links).map((name) => [name, 'tap']));
+  const interfaceAttachments = { ...taps, ...facts.interfaceAttachments };
+  const tree = await convert(vmi, { ...facts, ...disks, links, interfaceAttachments });
   const { type, memoryBytes } = describeDomain(tree);
   return { xml: renderXml(tree), type, memoryBytes, devices: reportDevices(tree), interfaces };
 }

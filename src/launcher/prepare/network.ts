@@ -30,6 +30,15 @@ export function linksOf(interfaces: readonly LauncherInterface[]): Record<string
   return Object.fromEntries(interfaces.map(({ network, tap, mac, mtu }) => [network, { tap, mac, mtu }]));
 }
 
+/** Throws unless every interface that hangs on a tap has one: without, libvirt would attach the guest to a network of its own making. */
+export function requireLinks(vmi: VirtualMachineInstance, links: Readonly<Record<string, InterfaceLink>>): void {
+  const waiting = (vmi.spec.domain.devices.interfaces ?? []).find(
+    ({ name, state, masquerade, bridge }) => state !== 'absent' && (masquerade ?? bridge) !== undefined && links[name] === undefined,
+  );
+  if (waiting)
+    throw new KvError('NotReady', `the pod's network for interface ${waiting.name} is not set up yet`, { retry: { afterMs: 500 } });
+}
+
 /** Interfaces whose guest gets its address from us. */
 export function servedInterfaces(vmi: VirtualMachineInstance, interfaces: readonly LauncherInterface[]): LauncherInterface[] {
   const attached = new Set((vmi.spec.domain.devices.interfaces ?? []).filter(({ state }) => state !== 'absent').map(({ name }) => name));
