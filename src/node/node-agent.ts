@@ -38,6 +38,8 @@ export interface NodeAgentOptions {
   readonly watchdogMs: number;
   readonly resyncMs: number;
   readonly isLabelling: boolean;
+  /** A process in the host's mount namespace; default 1, which needs the host's PID namespace. */
+  readonly hostPid?: number;
 }
 
 export interface NodeAgent {
@@ -48,8 +50,7 @@ export interface NodeAgent {
 }
 
 const WORKERS = 10;
-/** The host's root directory: our own /dev was copied when our container started. */
-const HOST_ROOT = '/proc/1/root';
+const INIT_PID = 1;
 const CONTROLLER = 'virt-handler-vm';
 
 export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
@@ -71,7 +72,11 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
       launchers,
       journal,
       network: createNetworkSetup(journal),
-      disks: createContainerDisks({ hostPodsDir: options.hostPodsDir, stageDir: `${options.shareDir}/container-disks-stage` }),
+      disks: createContainerDisks({
+        hostPodsDir: options.hostPodsDir,
+        stageDir: `${options.shareDir}/container-disks-stage`,
+        hostPid: options.hostPid ?? INIT_PID,
+      }),
       events,
       config,
       preferredFamily: options.podFamily,
@@ -114,7 +119,9 @@ function launchersOf(options: NodeAgentOptions, events: EventRecorder, wake: (ke
 /** Devices for the kubelet, and the word to the cluster that launchers may come. */
 async function offerNode(ctx: Ctx, options: NodeAgentOptions): Promise<void> {
   const { manager, node, config, kubeletRoot, maxDevices } = options;
-  const devices = createDevicePlugins({ pluginDir: `${kubeletRoot}/device-plugins`, hostRoot: HOST_ROOT, maxDevices });
+  // The host's own /dev: ours is a copy made when our container started.
+  const hostRoot = `/proc/${options.hostPid ?? INIT_PID}/root`;
+  const devices = createDevicePlugins({ pluginDir: `${kubeletRoot}/device-plugins`, hostRoot, maxDevices });
   const heartbeat = createHeartbeat({
     client: manager.client,
     node,
