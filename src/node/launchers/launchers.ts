@@ -212,10 +212,12 @@ export class Launchers {
 
   /** From now on the launcher counts as lost, also for a restarted agent. */
   async giveUp(ctx: Ctx, launcher: Launcher, why: string): Promise<void> {
-    ctx.log.warn({ uid: launcher.ghost.uid, namespace: launcher.ghost.namespace, name: launcher.ghost.name, why }, 'Giving up a launcher');
+    const { uid, namespace, name } = launcher.ghost;
+    const hasGuest = isAlive(launcher.domain);
+    ctx.log[hasGuest ? 'warn' : 'info']({ uid, namespace, name, why }, 'A launcher is gone');
     launcher.state = 'unresponsive';
     // A guest that ended before its launcher did still says how; one that was alive is lost with it.
-    if (isAlive(launcher.domain)) setDomain(launcher, undefined);
+    if (hasGuest) setDomain(launcher, undefined);
     await this.#options.ghosts.write({ ...launcher.ghost, unresponsive: true });
     this.#options.wake(launcher.key);
   }

@@ -27,8 +27,11 @@ export function nextStatus(facts: StatusFacts): Status {
   const { vmi, domain, decision, now } = facts;
   const failure = decision.failure ?? facts.failure;
   const conditions = nextConditions({ ...facts, failure });
+  const { fsFreezeStatus, ...kept } = vmi.status ?? {};
   return {
-    ...vmi.status,
+    ...kept,
+    // Only a domain can say that a guest's file systems are thawed again: by no longer saying that they are frozen.
+    ...(domain === undefined && fsFreezeStatus !== undefined ? { fsFreezeStatus } : {}),
     ...phaseFields(vmi, decision, now),
     ...(domain === undefined ? {} : domainFields(facts, domain)),
     // No conditions before and none now must compare as equal.

@@ -108,6 +108,14 @@ describe('nextStatus', () => {
     const gone = nextStatus(facts(nodeVmi({ status }), nodeDomain('Running')));
     expect(gone.conditions?.some((condition) => condition.type === 'AgentConnected')).toBe(false);
   });
+
+  it('forgets that file systems were frozen', () => {
+    const frozen = nextStatus(
+      facts(nodeVmi({ status: { phase: 'Running' } }), nodeDomain('Running', { status: { fsFreezeStatus: 'frozen' } })),
+    );
+    expect(frozen.fsFreezeStatus).toBe('frozen');
+    expect(nextStatus(facts(nodeVmi({ status: frozen }), nodeDomain('Running')))).not.toHaveProperty('fsFreezeStatus');
+  });
 });
 
 const withInterface = (iface: Partial<Interface>): VirtualMachineInstance =>
