@@ -2,6 +2,7 @@
 // finalizerOps() is the pure part, for callers that change more in the same patch.
 import type { KubeObject } from '../api/index.js';
 import { keyOf } from '../api/index.js';
+import { hasCode } from '../base/errors.js';
 import { guarded, testUid } from './patch.js';
 import type { JsonPatchOperation, KubeClient, Resource } from './types.js';
 
@@ -33,4 +34,18 @@ export async function changeFinalizers<T extends KubeObject>(
 ): Promise<T> {
   const ops = finalizerOps(object, change);
   return ops.length === 0 ? object : await client.jsonPatch(resource, keyOf(object), ops);
+}
+
+/** Removes our finalizers; an object that is gone already is what we wanted. */
+export async function dropFinalizers<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  object: T,
+  ...names: readonly string[]
+): Promise<void> {
+  try {
+    await changeFinalizers(client, resource, object, { remove: names });
+  } catch (err) {
+    if (!hasCode(err, 'NotFound')) throw err;
+  }
 }

@@ -115,9 +115,13 @@ async function remove(deps: InstallerDeps, seen: Observed, ctx: Ctx): Promise<Ne
     if (!hasCode(err, 'Conflict')) await report(deps, seen, { kind: 'deletion-failed', message: messageOf(err) }, ctx);
     throw err;
   }
-  const written = await store(deps, seen, { kind: 'deleted' }, ctx);
   ctx.log.info({}, 'The installation is gone');
-  await changeFinalizers(client, KUBEVIRTS, written, { remove: [FINALIZER.kubevirt, OLD_FINALIZER] });
+  try {
+    const written = await store(deps, seen, { kind: 'deleted' }, ctx);
+    await changeFinalizers(client, KUBEVIRTS, written, { remove: [FINALIZER.kubevirt, OLD_FINALIZER] });
+  } catch (err) {
+    if (!hasCode(err, 'NotFound')) throw err; // the cache was behind: the CR is gone already
+  }
   return undefined;
 }
 

@@ -3,7 +3,7 @@
 import { type CustomResourceDefinition, FINALIZER, type KubeObject, keyOf } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode } from '../../base/errors.js';
-import { changeFinalizers, hasFinalizer } from '../../runtime/finalizers.js';
+import { changeFinalizers, dropFinalizers, hasFinalizer } from '../../runtime/finalizers.js';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../runtime/resources.js';
 import type { KubeClient, Resource } from '../../runtime/types.js';
 import type { ManagedKinds } from './managed.js';
@@ -35,7 +35,7 @@ async function removeCrds(client: KubeClient, crds: readonly CustomResourceDefin
     await remove(client, CUSTOM_RESOURCE_DEFINITIONS, crd, ctx);
   }
   if (!crds.every(isEmptied)) return;
-  for (const crd of crds) await changeFinalizers(client, CUSTOM_RESOURCE_DEFINITIONS, crd, { remove: [FINALIZER.crd] });
+  for (const crd of crds) await dropFinalizers(client, CUSTOM_RESOURCE_DEFINITIONS, crd, FINALIZER.crd);
 }
 
 export function isEmptied(crd: CustomResourceDefinition): boolean {
