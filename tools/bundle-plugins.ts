@@ -1,58 +1,51 @@
-// What keeps the bundles small. Two facts that esbuild cannot see: which modules do nothing but define what they export, and which
-// parts of a dependency our code never reaches. Used by bundle.ts only.
-import { dirname } from 'node:path';
-import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
+// What keeps the bundles small and quick to make: the parts of a dependency that our code never reaches are not even read.
+// Each is replaced by a stand-in that names itself should that ever change. Used by bundle.ts only.
+import { dirname, join } from 'node:path';
+import type { Plugin } from 'esbuild';
 
-/** Modules that may be left out when nobody uses their exports. Their own top level only defines things. */
-const DEFINITIONS_ONLY = /\/node_modules\/(@kubernetes\/client-node|class-validator|class-transformer)\/|\/src\/(api|core|rpc|http)\//;
+const unused = (what: string): string => `() => { throw new Error('${what} is not part of the bundle: see tools/bundle-plugins.ts'); }`;
 
 /**
- * The operator package's base class: we use its construction and life cycle (src/runtime/operator-base.ts). What its other methods
- * call is replaced by stand-ins that name themselves should that ever change.
+ * Of client-node only KubeConfig is used; its thousand generated files serve a typed client that we do not have. The operator
+ * package's base class (src/runtime/operator-base.ts) names a few more, in methods that we replace.
  */
-const BASE_CLASS_PACKAGE = /\/node_modules\/@dot-i\/k8s-operator\//;
-const STAND_INS: Readonly<Record<string, string>> = {
-  '@kubernetes/client-node': [
-    `export { KubeConfig } from '@kubernetes/client-node';`,
+const CLIENT_NODE = '@kubernetes/client-node';
+const clientNode = (config: string): string =>
+  [
+    `export { KubeConfig } from '${config}';`,
     'export class CoreV1Api {}',
-    `const unused = (name) => { throw new Error(name + ' of the operator package is not part of the bundle: see tools/bundle-plugins.ts'); };`,
-    `export const loadYaml = () => unused('loadYaml');`,
-    `export class ApiextensionsV1Api { constructor() { unused('ApiextensionsV1Api'); } }`,
-    `export class Watch { constructor() { unused('Watch'); } }`,
-  ].join('\n'),
-  gaxios: `export const request = () => { throw new Error('gaxios is not part of the bundle: see tools/bundle-plugins.ts'); };`,
-};
+    `export const loadYaml = ${unused('loadYaml')};`,
+    `export class ApiextensionsV1Api { constructor() { (${unused('ApiextensionsV1Api')})(); } }`,
+    `export class Watch { constructor() { (${unused('Watch')})(); } }`,
+  ].join('\n');
 
-const SEEN = Symbol('resolved once');
+/** What KubeConfig itself names of the generated files: for makeApiClient, which nobody calls. */
+const GENERATED = [
+  `export const createConfiguration = ${unused('createConfiguration')};`,
+  `export class ServerConfiguration { constructor() { (${unused('ServerConfiguration')})(); } }`,
+].join('\n');
 
-async function resolveAgain(build: PluginBuild, args: OnResolveArgs): Promise<OnResolveResult | undefined> {
-  if (args.pluginData === SEEN) return undefined;
-  const { path, errors, external } = await build.resolve(args.path, {
-    resolveDir: args.resolveDir,
-    kind: args.kind,
-    importer: args.importer,
-    pluginData: SEEN,
-  });
-  if (errors.length > 0 || external || !DEFINITIONS_ONLY.test(path)) return undefined;
-  return { path, sideEffects: false };
-}
+const GAXIOS = `export const request = ${unused('gaxios')};`;
 
-export const leaveOutUnused: Plugin = {
-  name: 'leave-out-unused',
-  setup(build) {
-    build.onResolve({ filter: /^[^/]/ }, (args) => resolveAgain(build, args));
-  },
-};
+const NAMESPACE = 'stand-in';
+const INSIDE_CLIENT_NODE = /\/node_modules\/@kubernetes\/client-node\/dist\//;
 
 export const standIns: Plugin = {
   name: 'stand-ins',
   setup(build) {
-    build.onResolve({ filter: /^(@kubernetes\/client-node|gaxios)$/ }, ({ path, importer }) =>
-      BASE_CLASS_PACKAGE.test(importer) ? { path, namespace: 'stand-in', pluginData: dirname(importer) } : undefined,
+    build.onResolve({ filter: /^@kubernetes\/client-node$/ }, ({ path, importer, pluginData }) =>
+      pluginData === NAMESPACE ? undefined : { path, namespace: NAMESPACE, pluginData: dirname(importer) },
     );
-    build.onLoad({ filter: /.*/, namespace: 'stand-in' }, ({ path, pluginData }) => ({
-      contents: STAND_INS[path] ?? '',
-      resolveDir: String(pluginData),
-    }));
+    build.onResolve({ filter: /^gaxios$/ }, ({ path, importer }) => ({ path, namespace: NAMESPACE, pluginData: dirname(importer) }));
+    build.onResolve({ filter: /\/gen\/index\.js$/ }, ({ path, importer }) =>
+      INSIDE_CLIENT_NODE.test(importer) ? { path, namespace: NAMESPACE, pluginData: dirname(importer) } : undefined,
+    );
+    build.onLoad({ filter: /.*/, namespace: NAMESPACE }, async ({ path, pluginData }) => {
+      const resolveDir = String(pluginData);
+      if (path === 'gaxios') return { contents: GAXIOS, resolveDir };
+      if (path !== CLIENT_NODE) return { contents: GENERATED, resolveDir };
+      const found = await build.resolve(CLIENT_NODE, { resolveDir, kind: 'import-statement', pluginData: NAMESPACE });
+      return { contents: clientNode(join(dirname(found.path), 'config.js')), resolveDir };
+    });
   },
 };

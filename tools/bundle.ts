@@ -2,10 +2,10 @@
 // exists in src/main is bundled; native code (koffi) stays beside the bundle, and the report says which bundle needs it.
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile } from 'esbuild';
-import { leaveOutUnused, standIns } from './bundle-plugins.js';
+import { standIns } from './bundle-plugins.js';
 
 const ROOT = resolve(import.meta.dirname, '..');
 export const BUNDLE_DIR = join(ROOT, 'dist', 'bundle');
@@ -41,13 +41,10 @@ export function existingProcesses(): string[] {
 export async function bundleAll(outDir = BUNDLE_DIR): Promise<Bundle[]> {
   await mkdir(outDir, { recursive: true });
   await writeFile(join(outDir, 'package.json'), `${JSON.stringify({ type: 'module' })}\n`);
-  return await Promise.all(existingProcesses().map((process) => bundleOne(process, outDir)));
-}
-
-async function bundleOne(process: string, outDir: string): Promise<Bundle> {
+  // One build for all: what they share is parsed once.
   const { metafile } = await build({
-    entryPoints: [entryOf(process)],
-    outfile: join(outDir, `${process}.js`),
+    entryPoints: Object.fromEntries(existingProcesses().map((process) => [process, entryOf(process)])),
+    outdir: outDir,
     absWorkingDir: ROOT,
     tsconfig: join(ROOT, 'tsconfig.json'),
     bundle: true,
@@ -56,21 +53,27 @@ async function bundleOne(process: string, outDir: string): Promise<Bundle> {
     format: 'esm',
     mainFields: ['module', 'main'],
     external: EXTERNAL,
-    plugins: [standIns, leaveOutUnused],
+    plugins: [standIns],
     loader: { '.proto': 'text' },
-    banner: { js: process === 'kubectl-virt' ? `#!/usr/bin/env node\n${BANNER}` : BANNER },
+    banner: { js: `#!/usr/bin/env node\n${BANNER}` },
     legalComments: 'none',
     logLevel: 'warning',
     metafile: true,
   });
-  return { process, ...describe(metafile) };
+  return describeAll(metafile);
 }
 
-/** Size and external packages out of esbuild's report. */
-export function describe(metafile: Pick<Metafile, 'outputs'>): Omit<Bundle, 'process'> {
-  const [[file, output]] = Object.entries(metafile.outputs) as [[string, Metafile['outputs'][string]]];
-  const packages = output.imports.filter((each) => each.external && !each.path.startsWith('node:')).map((each) => each.path);
-  return { file: resolve(ROOT, file), bytes: output.bytes, external: [...new Set(packages)].filter((name) => EXTERNAL.includes(name)) };
+/** Name, size and external packages of each bundle out of esbuild's report. */
+export function describeAll(metafile: Pick<Metafile, 'outputs'>): Bundle[] {
+  return Object.entries(metafile.outputs).map(([file, output]) => {
+    const packages = output.imports.filter((each) => each.external).map((each) => each.path);
+    return {
+      process: basename(file, '.js'),
+      file: resolve(ROOT, file),
+      bytes: output.bytes,
+      external: [...new Set(packages)].filter((name) => EXTERNAL.includes(name)),
+    };
+  });
 }
 
 if (process.argv[1] !== undefined && fileURLToPath(import.meta.url) === resolve(process.argv[1])) {
