@@ -36,7 +36,11 @@ interface World {
 
 const COLLECTION = '/configmaps';
 
-type Played = (world: World, action: { readonly kind: string; readonly name?: string; readonly ms?: number }, turn: number) => void | Promise<void>;
+type Played = (
+  world: World,
+  action: { readonly kind: string; readonly name?: string; readonly ms?: number },
+  turn: number,
+) => void | Promise<void>;
 
 const find = ({ server }: World, name = ''): ConfigMap | undefined =>
   server.store.list(COLLECTION).find((object) => keyOf(object) === `ns/${name}`) as ConfigMap | undefined;
