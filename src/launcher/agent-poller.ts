@@ -1,6 +1,6 @@
 // Talks to the guest agent while its channel is open: learns what it can do, asks now and then for what ends in VMI status, and passes
 // commands on. Nothing is asked of a guest without agent. All calls go over the session's second connection, as a guest may be slow.
-import { isDeepStrictEqual } from 'node:util';
+import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { KvError, messageOf } from '../base/errors.js';
 import { isLibvirtError } from '../libvirt/index.js';
@@ -44,8 +44,8 @@ export class AgentPoller {
   readonly #deps: Deps;
   #version = NO_AGENT;
   #timezone: string | undefined;
-  #cancel: (() => void)[] = [];
-  #connected = false;
+  /** Aborted when the channel closes. */
+  #open: AbortController | undefined;
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -53,39 +53,46 @@ export class AgentPoller {
 
   /** The agent's channel opened or closed. */
   setConnected(connected: boolean): void {
-    if (connected === this.#connected) return;
-    this.#connected = connected;
+    if (connected === (this.#open !== undefined)) return;
     this.#deps.record.agentConnected = connected;
-    this.stop();
     if (connected) this.#begin();
-    else this.#version = NO_AGENT;
-    void this.#deps.reporter.refresh();
+    else this.#end();
+  }
+
+  /** Told together with the first answers: each report may end in a write to the cluster. */
+  #begin(): void {
+    const { versionMs, sysMs } = this.#deps.intervals;
+    const open = new AbortController();
+    this.#open = open;
+    // The first round asks for the version itself: it needs the list of commands.
+    void this.#repeat(open.signal, () => this.#pollSystem(), 0, sysMs);
+    void this.#repeat(open.signal, () => this.#pollVersion(), versionMs, versionMs);
+  }
+
+  #end(): void {
+    this.stop();
+    this.#version = NO_AGENT;
+    // While the guest shuts down its agent always goes; the next state tells that too.
+    if (!this.#deps.record.shutdownRequested) void this.#deps.reporter.refresh();
   }
 
   stop(): void {
-    for (const cancel of this.#cancel.splice(0)) cancel();
+    this.#open?.abort();
+    this.#open = undefined;
   }
 
-  #begin(): void {
-    const { versionMs, sysMs } = this.#deps.intervals;
-    // The first round asks for the version itself: it needs the list of commands.
-    this.#repeat(sysMs, () => this.#pollSystem());
-    this.#repeat(versionMs, () => this.#pollVersion(), versionMs);
-  }
-
-  /** Now, then after 10 s, and twice as long each time until `everyMs`. */
-  #repeat(everyMs: number, poll: () => Promise<void>, delayMs = 0, nextMs = Math.min(FIRST_POLL_MS, everyMs)): void {
-    const { clock, log } = this.#deps.ctx;
-    const index = this.#cancel.length;
-    const arm = (ms: number, following: number): void => {
-      this.#cancel[index] = clock.after(ms, () => {
-        poll()
-          // An agent that does not answer is asked again at the next turn; the guest may be booting.
-          .catch((err: unknown) => log.debug({ reason: messageOf(err) }, 'The guest agent did not answer'))
-          .finally(() => this.#connected && this.#cancel[index] && arm(following, Math.min(following * 2, everyMs)));
-      });
-    };
-    arm(delayMs, nextMs);
+  /** After `firstMs`, 10 s later, and twice as long each time until `everyMs`. */
+  async #repeat(signal: AbortSignal, poll: () => Promise<void>, firstMs: number, everyMs: number): Promise<void> {
+    const { ctx, reporter } = this.#deps;
+    let [wait, next] = [firstMs, Math.min(FIRST_POLL_MS, everyMs)];
+    for (;;) {
+      await sleep(ctx.clock, wait, signal);
+      if (signal.aborted) return;
+      // An agent that does not answer is asked again at the next turn; the guest may be booting.
+      await poll().catch((err: unknown) => ctx.log.debug({ reason: messageOf(err) }, 'The guest agent did not answer'));
+      if (!signal.aborted) void reporter.refresh();
+      [wait, next] = [next, Math.min(next * 2, everyMs)];
+    }
   }
 
   async #pollVersion(): Promise<void> {
@@ -106,11 +113,8 @@ export class AgentPoller {
   }
 
   #update(found: GuestFacts): void {
-    const { record, reporter } = this.#deps;
-    const next = { ...record.guest, ...found };
-    if (isDeepStrictEqual(next, record.guest)) return;
-    record.guest = next;
-    void reporter.refresh();
+    const { record } = this.#deps;
+    record.guest = { ...record.guest, ...found };
   }
 
   async #ask<T>(execute: string, read: (answer: unknown) => T): Promise<T | undefined> {
@@ -119,7 +123,7 @@ export class AgentPoller {
 
   /** The agent is there and says it knows the command. */
   supports(execute: string): boolean {
-    return this.#connected && this.#version.commands.some(({ name, enabled }) => name === execute && enabled);
+    return this.#open !== undefined && this.#version.commands.some(({ name, enabled }) => name === execute && enabled);
   }
 
   /** Runs one command; a KvError says when no agent answers. */
@@ -147,7 +151,7 @@ export class AgentPoller {
   /** VirtualMachineInstanceGuestAgentInfo. */
   async info(): Promise<Record<string, unknown>> {
     const { guest } = this.#deps.record;
-    if (!this.#connected) throw new KvError('NotReady', text.noAgent(this.#deps.record.identity.name));
+    if (!this.#open) throw new KvError('NotReady', text.noAgent(this.#deps.record.identity.name));
     if (this.#version === NO_AGENT) await this.#pollVersion();
     const users = await this.#ask('guest-get-users', readUsers);
     const disks = await this.#ask('guest-get-fsinfo', readFilesystems);

@@ -31,8 +31,9 @@ export function handleEvent(targets: EventTargets, event: DomainEvent): void {
   ctx.log.debug({ ...event, domain: undefined }, 'Domain event');
   switch (event.kind) {
     case 'agent':
+      // The poller reports what follows from it.
       agent.setConnected(event.connected);
-      break;
+      return;
     case 'io-error':
       if (event.paused) tellUser(targets, 'IOerror', text.ioError(event.alias.replace(USER_ALIAS, ''), event.reason));
       break;

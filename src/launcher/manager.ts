@@ -87,7 +87,8 @@ export class DomainManager {
     const { ctx, run, sources, dhcp, session, record, reporter, prepare = prepareDomain } = this.#deps;
     const begin = ctx.now();
     const prepared = await prepare(ctx, { run, sources }, vmi, sent);
-    await dhcp.serve(vmi, servedInterfaces(vmi, prepared.interfaces), await readResolvConf());
+    const served = servedInterfaces(vmi, prepared.interfaces);
+    if (served.length > 0) await dhcp.serve(vmi, served, await readResolvConf());
     const readyAt = ctx.now();
     ctx.log.debug({ xml: prepared.xml }, 'Defining the domain');
     const handle = await session.connection.defineDomain(prepared.xml);

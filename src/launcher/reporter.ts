@@ -52,33 +52,33 @@ export class Reporter {
     return this.#session.withDomain(this.#domain, (domain) => domain.state());
   }
 
-  /** Reads the state and passes it on; changes that come meanwhile are read by one more pass. */
+  /** Reads the state and passes it on; changes that come meanwhile are read once more. */
   refresh(): Promise<void> {
     if (this.#reading !== undefined) {
       this.#again = true;
       return this.#reading;
     }
-    this.#reading = this.#passes().finally(() => {
+    // Before the guest ran there is nothing to report: a domain that is only defined may still be made anew. Asked before the state is
+    // read, as a state from before the start must not pass for one from after it.
+    if (!this.#record.started || this.#over) return Promise.resolve();
+    this.#again = false;
+    this.#reading = this.#readOnce().then(() => {
       this.#reading = undefined;
+      return this.#again ? this.refresh() : undefined;
     });
     return this.#reading;
   }
 
-  async #passes(): Promise<void> {
-    do {
-      this.#again = false;
-      try {
-        this.#pass(await this.#state());
-      } catch (err) {
-        // libvirt is away; when it is back, the session asks for a refresh.
-        this.#ctx.log.debug({ reason: messageOf(err) }, 'Cannot read the state of the domain');
-      }
-    } while (this.#again);
+  async #readOnce(): Promise<void> {
+    try {
+      this.#pass(await this.#state());
+    } catch (err) {
+      // libvirt is away; when it is back, the session asks for a refresh.
+      this.#ctx.log.debug({ reason: messageOf(err) }, 'Cannot read the state of the domain');
+    }
   }
 
   #pass(state: StateReport | undefined): void {
-    // Before the guest ran there is nothing to report: a domain that is only defined may still be made anew.
-    if (!this.#record.started || this.#over) return;
     if (!state) {
       this.#over = true;
       this.#notifier.deleted(renderGone(this.#record, metaTime(this.#ctx.now())));

@@ -1,0 +1,256 @@
+// The manager and the life-cycle commands against the fake libvirt: idempotence, errors, what the node agent hears.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { DOMAIN, type FakeLauncherParts, fakeLauncherParts, guestVmi } from '../../test/fakes/fake-launcher-parts.js';
+import { KvError } from '../base/errors.js';
+
+const vmi = guestVmi();
+let parts: FakeLauncherParts;
+beforeEach(async () => {
+  parts = await fakeLauncherParts();
+});
+const calls = (...names: string[]): string[] => parts.libvirt.calls.filter((call) => names.includes(call));
+
+describe('sync', () => {
+  it('defines and starts a guest, and reports it once', async () => {
+    await parts.manager.sync(vmi);
+    expect(await parts.states()).toEqual(['ADDED Running/Unknown']);
+    expect(parts.heard[0]?.domain?.spec).toEqual({
+      disks: [{ name: 'root', target: 'vda' }],
+      interfaces: [{ name: 'default', mac: '02:00:00:00:00:01' }],
+      machineType: 'pc-q35-10.0',
+      type: 'qemu',
+      memoryBytes: 1024,
+      gracePeriodSeconds: 30,
+      agentConnected: false,
+    });
+  });
+
+  it('does nothing to a guest that runs', async () => {
+    await parts.manager.sync(vmi);
+    await parts.manager.sync(vmi);
+    expect(calls('define', 'create', 'resume')).toEqual(['define', 'create']);
+  });
+
+  it('runs one at a time', async () => {
+    await Promise.all([parts.manager.sync(vmi), parts.manager.sync(vmi)]);
+    expect(calls('define', 'create')).toEqual(['define', 'create']);
+  });
+
+  it('starts paused when asked to, and stays so', async () => {
+    await parts.manager.sync(guestVmi({ startStrategy: 'Paused' }));
+    await parts.manager.sync(guestVmi({ startStrategy: 'Paused' }));
+    expect(await parts.states()).toEqual(['ADDED Paused/User']);
+  });
+
+  it('lets a guest run on that somebody else paused', async () => {
+    await parts.manager.sync(vmi);
+    await parts.session.withDomain(DOMAIN, (domain) => domain.suspend());
+    await parts.manager.sync(vmi);
+    expect((await parts.reporter.read())?.status.status).toBe('Running');
+  });
+
+  it('leaves a guest alone that a failing disk paused', async () => {
+    await parts.manager.sync(vmi);
+    parts.libvirt.change(DOMAIN, { state: 'paused', reason: 'io-error' }, 'suspended');
+    await parts.manager.sync(vmi);
+    expect((await parts.reporter.read())?.status).toMatchObject({ status: 'Paused', reason: 'IOError' });
+  });
+
+  it('never starts a guest again that ended', async () => {
+    await parts.manager.sync(vmi);
+    parts.libvirt.change(DOMAIN, { state: 'shutoff', reason: 'shutdown' }, 'stopped');
+    await parts.manager.sync(vmi);
+    await parts.lifecycle.delete();
+    await parts.manager.sync(vmi);
+    expect(calls('create')).toEqual(['create']);
+  });
+
+  it('takes the definition back when the start fails, and says why', async () => {
+    parts.libvirt.failNext('create', 'no room in memory');
+    await expect(parts.manager.sync(vmi)).rejects.toMatchObject({ code: 'Libvirt', message: 'cannot start VM vm1: no room in memory' });
+    expect(parts.libvirt.domains.size).toBe(0);
+    expect(parts.manager.lastError).toBe('cannot start VM vm1: no room in memory');
+    expect(await parts.states()).toEqual([]);
+    await parts.manager.sync(vmi);
+    expect(parts.manager.lastError).toBeUndefined();
+    expect(await parts.states()).toEqual(['ADDED Running/Unknown']);
+  });
+
+  it('passes on what the preparation says', async () => {
+    parts = await fakeLauncherParts(async () => {
+      throw new KvError('NotReady', 'disk not mounted yet');
+    });
+    await expect(parts.manager.sync(vmi)).rejects.toMatchObject({ code: 'NotReady', message: 'disk not mounted yet' });
+    expect(calls('define')).toEqual([]);
+  });
+
+  it('starts nothing in a pod that is being stopped', async () => {
+    await parts.manager.markForGracefulShutdown();
+    await expect(parts.manager.sync(vmi)).rejects.toMatchObject({ code: 'Conflict', retry: 'never' });
+  });
+
+  it('asks to be tried again while libvirt is away', async () => {
+    parts.libvirt.loseDaemon();
+    await expect(parts.manager.sync(vmi)).rejects.toMatchObject({ code: 'NotReady' });
+  });
+});
+
+describe('commands', () => {
+  beforeEach(() => parts.manager.sync(vmi));
+
+  it('pause holds against later syncs until unpause', async () => {
+    await parts.lifecycle.pause();
+    await parts.lifecycle.pause();
+    await parts.manager.sync(vmi);
+    expect((await parts.reporter.read())?.status.status).toBe('Paused');
+    await parts.lifecycle.unpause();
+    await parts.lifecycle.unpause();
+    expect(await parts.states()).toEqual(['ADDED Running/Unknown', 'MODIFIED Paused/User', 'MODIFIED Running/Unknown']);
+  });
+
+  it('shutdown presses the power button and begins the grace period', async () => {
+    await parts.lifecycle.shutdown();
+    await parts.lifecycle.shutdown();
+    expect(await parts.states()).toEqual(['ADDED Running/Unknown', 'MODIFIED Shutoff/Shutdown']);
+    expect(parts.heard.at(-1)?.domain?.spec.gracePeriodStartedAt).toMatch(/^\d{4}-/);
+    expect(calls('shutdown')).toEqual(['shutdown']);
+  });
+
+  it('shutdown without ACPI and agent says what will happen', async () => {
+    parts.record.vmi = guestVmi({ domain: { devices: {}, features: { acpi: { enabled: false } } } });
+    await expect(parts.lifecycle.shutdown()).rejects.toMatchObject({ code: 'Invalid', message: expect.stringContaining('grace period') });
+    await expect(parts.lifecycle.softReboot()).rejects.toMatchObject({
+      message: 'VMI neither have the agent connected nor the ACPI feature enabled',
+    });
+  });
+
+  it('kill uses force when QEMU does not obey', async () => {
+    parts.libvirt.failNext('destroy', 'still there');
+    await parts.lifecycle.kill();
+    expect(calls('destroy')).toEqual(['destroy', 'destroy']);
+    expect(await parts.states()).toEqual(['ADDED Running/Unknown', 'MODIFIED Shutoff/Destroyed']);
+  });
+
+  it('delete refuses a running guest and forgets a dead one', async () => {
+    await expect(parts.lifecycle.delete()).rejects.toMatchObject({ code: 'Conflict' });
+    await parts.lifecycle.kill();
+    await parts.lifecycle.delete();
+    await parts.lifecycle.delete();
+    expect(await parts.states()).toEqual(['ADDED Running/Unknown', 'MODIFIED Shutoff/Destroyed', 'DELETED NoState/NonExistent']);
+    expect(parts.heard.at(-1)?.domain?.metadata.deletionTimestamp).toMatch(/^\d{4}-/);
+  });
+
+  it('commands to a guest that is gone', async () => {
+    await parts.lifecycle.kill();
+    await parts.lifecycle.kill();
+    await parts.lifecycle.shutdown();
+    await expect(parts.lifecycle.pause()).rejects.toMatchObject({ code: 'NotFound' });
+    await expect(parts.lifecycle.reset()).rejects.toMatchObject({ code: 'NotFound' });
+  });
+
+  it('the end is known with its reason', async () => {
+    parts.libvirt.change(DOMAIN, { state: 'crashed', reason: 'panicked' }, 'crashed');
+    expect(await parts.reporter.ending.stopped).toEqual({ state: 'crashed', reason: 'panicked' });
+    await parts.states();
+    expect(parts.k8sEvents).toEqual([
+      {
+        type: 'Warning',
+        reason: 'GuestPanicked',
+        message: 'The guest operating system panicked.',
+        involved: { name: 'vm1', namespace: 'ns', uid: 'u1' },
+      },
+    ]);
+  });
+
+  it('tells the user of a failing disk', async () => {
+    const domain = { name: DOMAIN, uuid: '' };
+    parts.libvirt.emit({ kind: 'io-error', domain, path: '/x', alias: 'ua-root', paused: true, reason: 'enospc' });
+    await parts.states();
+    expect(parts.k8sEvents[0]).toMatchObject({
+      reason: 'IOerror',
+      message: expect.stringContaining('no space is left on the storage of disk root'),
+    });
+  });
+});
+
+describe('the guest agent', () => {
+  const info = {
+    version: '9.1',
+    supported_commands: [
+      'guest-get-osinfo',
+      'guest-get-host-name',
+      'guest-network-get-interfaces',
+      'guest-shutdown',
+      'guest-get-users',
+    ].map((name) => ({ name, enabled: true })),
+  };
+
+  beforeEach(async () => {
+    await parts.manager.sync(vmi);
+    await parts.states();
+    const { agent } = parts.libvirt;
+    agent.set('guest-info', info);
+    agent.set('guest-get-osinfo', { id: 'debian', 'pretty-name': 'Debian 13', 'kernel-release': '6.12' });
+    agent.set('guest-get-host-name', { 'host-name': 'h1' });
+    agent.set('guest-get-users', [{ user: 'root', 'login-time': 1.5 }]);
+    agent.set('guest-network-get-interfaces', [
+      { name: 'lo', 'hardware-address': '00:00:00:00:00:00' },
+      {
+        name: 'eth0',
+        'hardware-address': '02:00:00:00:00:01',
+        'ip-addresses': [{ 'ip-address': 'fe80::1' }, { 'ip-address': '10.0.2.2' }],
+      },
+      { name: 'docker0', 'hardware-address': '02:42:00:00:00:01' },
+    ]);
+  });
+
+  it('is reported together with what it says, in one message', async () => {
+    parts.libvirt.connectAgent(DOMAIN);
+    await expect.poll(() => parts.heard.length).toBe(2);
+    expect(parts.heard[1]?.domain).toMatchObject({
+      spec: {
+        agentConnected: true,
+        interfaces: [
+          { name: 'default', mac: '02:00:00:00:00:01', interfaceName: 'eth0', ips: ['10.0.2.2', 'fe80::1'] },
+          { mac: '02:42:00:00:00:01', interfaceName: 'docker0' },
+        ],
+      },
+      status: { hostname: 'h1', osInfo: { id: 'debian', prettyName: 'Debian 13', kernelRelease: '6.12' } },
+    });
+    expect(await parts.agent.info()).toMatchObject({ guestAgentVersion: '9.1', hostname: 'h1', userList: [{ userName: 'root', loginTime: 1.5 }], fsInfo: { disks: [] } });
+    parts.agent.stop();
+  });
+
+  it('shuts the guest down when it can, and the power button does when it fails', async () => {
+    parts.libvirt.connectAgent(DOMAIN);
+    await expect.poll(() => parts.agent.supports('guest-shutdown')).toBe(true);
+    parts.libvirt.failNext('shutdown', 'agent hangs');
+    await parts.lifecycle.shutdown();
+    expect(calls('shutdown')).toEqual(['shutdown', 'shutdown']);
+    expect((await parts.reporter.read())?.status.reason).toBe('Shutdown');
+  });
+
+  it('freezes, thaws, pings and runs commands', async () => {
+    const { agent } = parts.libvirt;
+    for (const command of ['guest-fsfreeze-freeze', 'guest-fsfreeze-thaw', 'guest-ping']) agent.set(command, {});
+    agent.set('guest-exec', { pid: 7 });
+    agent.set('guest-exec-status', { exited: true, exitcode: 3, 'out-data': Buffer.from('hi').toString('base64') });
+    await parts.guest.freeze(0);
+    expect((await parts.reporter.read())?.status.fsFreezeStatus).toBe('frozen');
+    await parts.guest.unfreeze();
+    expect((await parts.reporter.read())?.status.fsFreezeStatus).toBeUndefined();
+    await parts.guest.ping(1);
+    expect(await parts.guest.exec({ domainName: DOMAIN, command: 'echo', args: ['hi'], timeoutSeconds: 1 })).toEqual({
+      exitCode: 3,
+      stdOut: 'hi',
+    });
+  });
+
+  it('missing, says what to install', async () => {
+    parts.libvirt.agent.clear();
+    await expect(parts.guest.ping(1)).rejects.toMatchObject({
+      code: 'NotReady',
+      message: expect.stringContaining('install and start qemu-guest-agent'),
+    });
+  });
+});
