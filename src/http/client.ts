@@ -1,4 +1,4 @@
-// HTTPS towards our own components with mutual TLS: one-shot requests and raw WebSocket dials. Certificates are read from their files on
+// HTTPS and WebSockets as a client. Towards our own components with mutual TLS: one-shot requests and raw dials; certificates are read from their files on
 // every connection, so rotation needs no restart. The server is recognised by the name in its certificate, since pods are dialled by address.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { PeerCertificate } from 'node:tls';
+import { WebSocket } from 'ws';
 import { KvError } from '../base/errors.js';
 import { acceptKey, PLAIN_STREAM_PROTOCOL } from './upgrade.js';
 
@@ -153,5 +154,38 @@ export function dialRaw(tls: ClientTls, request: Omit<ClientRequest, 'body' | 'm
       resolve({ socket });
     });
     outgoing.end();
+  });
+}
+
+export interface WebSocketDial {
+  /** https:// or wss:// */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** As https.request takes them. */
+  readonly tls?: Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized' | 'agent'>;
+  readonly timeoutMs?: number;
+}
+
+/** Opens a framed WebSocket. A refusal is a KvError whose details hold `status` and `body`. */
+export function dialWebSocket({ url, headers, tls, timeoutMs = DEFAULT_TIMEOUT_MS }: WebSocketDial): Promise<WebSocket> {
+  return new Promise((resolve, reject) => {
+    const ws = new WebSocket(url.replace(/^http/, 'ws'), PLAIN_STREAM_PROTOCOL, {
+      ...tls,
+      headers: { ...headers },
+      handshakeTimeout: timeoutMs,
+      perMessageDeflate: false,
+    });
+    ws.once('open', () => resolve(ws));
+    ws.once('error', (err) => reject(unreachable(url, err)));
+    ws.once('unexpected-response', (_request, message) => {
+      readAll(message, REFUSAL_LIMIT_BYTES).then(
+        (body) => {
+          const status = message.statusCode ?? 0;
+          reject(new KvError('Unavailable', `the server answered ${status}`, { details: { status, body: body.toString('utf8') } }));
+          ws.terminate();
+        },
+        (err: unknown) => reject(unreachable(url, err)),
+      );
+    });
   });
 }

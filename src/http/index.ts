@@ -1,5 +1,14 @@
 // The public face of the room: HTTPS server and client, WebSocket upgrades, byte pumps.
-export { type ClientRequest, type ClientResponse, type ClientTls, type DialledStream, dialRaw, requestOnce } from './client.js';
+export {
+  type ClientRequest,
+  type ClientResponse,
+  type ClientTls,
+  type DialledStream,
+  dialRaw,
+  dialWebSocket,
+  requestOnce,
+  type WebSocketDial,
+} from './client.js';
 export { empty, type Handler, type HttpRequest, type HttpResponse, json, type Peer, text } from './messages.js';
 export { matchPath, parsePattern } from './route-match.js';
 export { type BodyFault, createHttpsServer, type HttpsServer, type HttpsServerOptions, type Route } from './server.js';

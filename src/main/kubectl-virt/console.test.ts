@@ -1,0 +1,142 @@
+// The console over a real WebSocket: keys out, text in, leaving by the escape key, by the end of input and by the other side.
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import type { VirtualMachineInstance } from '../../api/index.js';
+import { type Clock, systemClock } from '../../base/clock.js';
+import { parseCommand } from './arguments.js';
+import { runConsole, takeInput } from './console.js';
+import { lifecycleRequest } from './lifecycle.js';
+import type { Terminal } from './terminal.js';
+import { waitingFor, waitUntilRunning } from './wait.js';
+
+let server: WebSocketServer;
+let guest: WebSocket | undefined;
+const heard: string[] = [];
+const notes: string[] = [];
+
+beforeAll(async () => {
+  server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  await new Promise((resolve) => server.once('listening', resolve));
+  server.on('connection', (ws) => {
+    guest = ws;
+    ws.on('message', (data) => {
+      heard.push(String(data));
+      ws.send(Buffer.from(`echo ${data}`));
+    });
+  });
+});
+
+afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())));
+
+beforeEach(() => {
+  heard.splice(0);
+  notes.splice(0);
+});
+
+const dial = (): Promise<WebSocket> =>
+  new Promise((resolve, reject) => {
+    const ws = new WebSocket(`ws://127.0.0.1:${(server.address() as { port: number }).port}`);
+    ws.once('open', () => resolve(ws)).once('error', reject);
+  });
+
+function terminal(): Terminal & { input: PassThrough; output: PassThrough; abort: AbortController } {
+  const abort = new AbortController();
+  return { input: new PassThrough(), output: new PassThrough(), note: (line) => void notes.push(line), signal: abort.signal, abort };
+}
+
+/** A clock whose delays end at once. */
+const hurried: Clock = {
+  now: () => 0,
+  after: (_ms, fn) => {
+    const timer = setImmediate(fn);
+    return () => clearImmediate(timer);
+  },
+};
+
+describe('takeInput', () => {
+  it.each([
+    ['ls\n', 'ls\n', false],
+    ['\x1d', '', true],
+    ['exit\x1dmore', 'exit', true],
+  ])('%j', (given, send, leave) => {
+    expect(takeInput(Buffer.from(given))).toEqual({ send: Buffer.from(send), leave });
+  });
+});
+
+describe('runConsole', () => {
+  it('sends keys, shows text and leaves with Ctrl+]', async () => {
+    const term = terminal();
+    const ended = runConsole(await dial(), term, systemClock);
+    term.input.write('root\n');
+    const shown = await new Promise<string>((resolve) => term.output.once('data', (d) => resolve(String(d))));
+    expect([shown, heard]).toEqual(['echo root\n', ['root\n']]);
+    term.input.write('\x1d');
+    expect(await ended).toBe('left');
+  });
+
+  it('ends some silence after the end of piped input', async () => {
+    const term = terminal();
+    const ended = runConsole(await dial(), term, hurried);
+    term.input.end();
+    expect(await ended).toBe('input-ended');
+  });
+
+  it('tells when the other side has gone, and leaves on Ctrl-C', async () => {
+    const gone = terminal();
+    const lost = runConsole(await dial(), gone, systemClock);
+    guest?.terminate();
+    expect(await lost).toBe('disconnected');
+
+    const stopped = terminal();
+    const left = runConsole(await dial(), stopped, systemClock);
+    stopped.abort.abort();
+    expect(await left).toBe('left');
+  });
+});
+
+describe('waiting', () => {
+  const vmi = (phase: string, message?: string): VirtualMachineInstance =>
+    ({ status: { phase, conditions: message ? [{ type: 'Ready', status: 'False', message }] : [] } }) as unknown as VirtualMachineInstance;
+
+  it('names the reason', () => {
+    expect([waitingFor(undefined), waitingFor(vmi('')), waitingFor(vmi('Scheduling', 'no node fits'))]).toEqual([
+      'it has not been created yet',
+      'Pending',
+      'Scheduling: no node fits',
+    ]);
+  });
+
+  it('tells each reason once and ends when it runs', async () => {
+    const states = [undefined, vmi('Scheduling'), vmi('Scheduling'), vmi('Running')];
+    const cluster = { namespace: 'default', vmi: async () => states.shift() };
+    await waitUntilRunning(cluster, 'web', 1, { clock: hurried, terminal: terminal() });
+    expect(notes).toEqual(['Waiting for default/web: it has not been created yet', 'Waiting for default/web: Scheduling']);
+  });
+
+  it.each([
+    ['ended', vmi('Failed'), /has ended \(Failed\)/],
+    ['too late', vmi('Scheduling', 'no node fits'), /does not run after 0 min \(Scheduling: no node fits\)/],
+  ])('gives up when it has %s', async (_title, state, message) => {
+    const cluster = { namespace: 'default', vmi: async () => state };
+    await expect(waitUntilRunning(cluster, 'web', 0, { clock: hurried, terminal: terminal() })).rejects.toThrow(message);
+  });
+});
+
+describe('lifecycleRequest', () => {
+  const request = (line: string): unknown => {
+    const parsed = parseCommand(line.split(' '));
+    if ('problem' in parsed) throw new Error(parsed.problem);
+    return lifecycleRequest(parsed.command.verb as 'start', parsed.command).options;
+  };
+  it.each([
+    ['start web', {}],
+    ['start web --paused', { paused: true }],
+    ['stop web --force', { gracePeriod: 0 }],
+    ['stop web --grace-period 7 --dry-run', { gracePeriod: 7, dryRun: ['All'] }],
+    ['restart web --force', { gracePeriodSeconds: 0 }],
+    ['pause web', {}],
+  ])('%s', (line, options) => {
+    expect(request(line)).toEqual(options);
+  });
+});
