@@ -181,7 +181,8 @@ export class RestClient implements WatchClient {
 
   async #send(call: Call): Promise<TransportResponse> {
     const { transport, clock, timeoutMs, userAgent } = this.#options;
-    const url = pathTemplate(call.resource, call.key !== undefined, call.subresource);
+    const isRaw = call.resource.kind === '';
+    const url = isRaw ? call.resource.plural : pathTemplate(call.resource, call.key !== undefined, call.subresource);
     await this.#turn(call.verb, url);
     const startedAt = clock.now();
     let code = '<error>';

@@ -25,6 +25,8 @@ interface Seen {
   lastAt: number;
   writtenAt: number;
   queued: boolean;
+  /** On the server, as far as we know. */
+  exists: boolean;
 }
 
 interface Wanted {
@@ -63,7 +65,7 @@ export class QueuedEventRecorder implements EventRecorder {
     const name = eventName(object, [this.#options.component, type, reason, text]);
     const old = this.#seen.get(name);
     if (!old || now - old.lastAt > WINDOW_MS) {
-      this.#remember(name, { count: 1, firstAt: now, lastAt: now, writtenAt: now, queued: true });
+      this.#remember(name, { count: 1, firstAt: now, lastAt: now, writtenAt: now, queued: true, exists: false });
     } else {
       old.count++;
       old.lastAt = now;
@@ -129,7 +131,7 @@ export class QueuedEventRecorder implements EventRecorder {
     const namespace = wanted.object.metadata.namespace ?? 'default';
     const key = `${namespace}/${wanted.name}`;
     const lastTimestamp = metaTime(seen.lastAt);
-    if (seen.count > 1) {
+    if (seen.exists) {
       try {
         await client.mergePatch(EVENTS, key, { count: seen.count, lastTimestamp });
         return;
@@ -139,6 +141,7 @@ export class QueuedEventRecorder implements EventRecorder {
     }
     try {
       await client.create(EVENTS, this.#render(wanted, seen, namespace));
+      seen.exists = true;
     } catch (err) {
       if (!hasCode(err, 'AlreadyExists')) throw err;
       // From before our restart, or older than the window: the same event again. A patch answers with the object, so no right to
@@ -146,6 +149,7 @@ export class QueuedEventRecorder implements EventRecorder {
       const old = await client.mergePatch(EVENTS, key, { lastTimestamp });
       seen.count += old.count ?? 1;
       await client.mergePatch(EVENTS, key, { count: seen.count });
+      seen.exists = true;
     }
   }
 
