@@ -217,7 +217,12 @@ describe('the guest agent', () => {
       },
       status: { hostname: 'h1', osInfo: { id: 'debian', prettyName: 'Debian 13', kernelRelease: '6.12' } },
     });
-    expect(await parts.agent.info()).toMatchObject({ guestAgentVersion: '9.1', hostname: 'h1', userList: [{ userName: 'root', loginTime: 1.5 }], fsInfo: { disks: [] } });
+    expect(await parts.agent.info()).toMatchObject({
+      guestAgentVersion: '9.1',
+      hostname: 'h1',
+      userList: [{ userName: 'root', loginTime: 1.5 }],
+      fsInfo: { disks: [] },
+    });
     parts.agent.stop();
   });
 

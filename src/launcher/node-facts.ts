@@ -1,7 +1,7 @@
 // What libvirt says about the node: the domain capabilities of the machine type guests get, the host's capabilities, and the features of the
 // CPU model guests would see. Written as files in libvirt's own XML, which the node agent turns into labels. Run once by the node labeller.
 import { constants } from 'node:fs';
-import { chmod, copyFile, mkdir, open, readdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, writeFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Ctx } from '../base/context.js';
 import { KvError, messageOf } from '../base/errors.js';
@@ -79,24 +79,4 @@ export async function writeNodeFacts(ctx: Ctx, conn: Connection, dir: string, vi
   // Last: a reader that finds it finds the others.
   await writeWhole(dir, LABELLER_FILES.domainCapabilities, domcaps);
   ctx.log.info({ dir, virtType, ...machine }, 'Wrote what libvirt says about the node');
-}
-
-/**
- * Keeps what libvirt found out about the QEMU binaries; see capabilities-cache.ts. Called when the image is made, as a user who cannot
- * open /dev/kvm: findings with KVM hold on one node only.
- */
-export async function recordCapabilities(conn: Connection, cacheDir: string, target: string): Promise<readonly string[]> {
-  const { arch, machine } = machineOfHost();
-  await conn.domainCapabilities({ arch, machine, virtType: 'qemu' });
-  // Asks the binaries of other word sizes too, if the image has any.
-  await conn.hypervisorVersion();
-  const names = await readdir(cacheDir);
-  if (names.length === 0) throw new KvError('Internal', `libvirt left no QEMU capabilities in ${cacheDir}`);
-  await mkdir(target, { recursive: true });
-  for (const name of names) {
-    await copyFile(posix.join(cacheDir, name), posix.join(target, name));
-    // libvirt writes them for its own user alone.
-    await chmod(posix.join(target, name), 0o644);
-  }
-  return names;
 }
