@@ -1,7 +1,7 @@
 // virt-api: admission webhooks and the aggregated API on one port. Follows the KubeVirt CR and two ConfigMaps (our CA, the front proxy's);
 // everything else it reads when a request needs it.
 import { randomUUID } from 'node:crypto';
-import type { ConfigMap, KubeVirt } from '../api/index.js';
+import { type ConfigMap, isDeleting, type KubeVirt } from '../api/index.js';
 import { KvError } from '../base/errors.js';
 import { Metrics } from '../base/metrics.js';
 import { type ClusterConfig, clusterConfig } from '../core/config/cluster-config.js';
@@ -111,8 +111,8 @@ function followCluster({ clock, log, host }: ProcessContext): Followed {
   const metrics = new Metrics();
   metrics.collectProcessMetrics();
   const manager = new RuntimeManager({ name: NAME, host, transport: kubeTransport(kubeConfig, clock), clock, log, metrics });
-  const kubevirts = manager.informer(KUBEVIRTS);
-  const kubevirt = (): KubeVirt | undefined => kubevirts.store.list().find((kv) => kv.metadata.deletionTimestamp === undefined);
+  const kubevirts = manager.informer(KUBEVIRTS, { namespace });
+  const kubevirt = (): KubeVirt | undefined => kubevirts.store.list().find((kv) => !isDeleting(kv));
   return {
     manager,
     metrics,

@@ -38,6 +38,12 @@ describe('explainRefusal', () => {
       'no rule allows this',
       'cannot start prod/web: no rule allows this\n  you lack the permission: ask for the ClusterRole kubevirt.io:edit in this namespace',
     ],
+    [
+      'no VMI',
+      404,
+      status('virtualmachineinstance.kubevirt.io "web" not found'),
+      'cannot start prod/web: virtualmachineinstance.kubevirt.io "web" not found\n  it does not run, or there is no such machine: kubectl get vm -n prod; start it first: kubectl virt start web -n prod',
+    ],
     ['no advice', 500, status('Internal error occurred: odd'), 'cannot start prod/web: Internal error occurred: odd'],
     ['no words', 502, '', 'cannot start prod/web: the server answered 502'],
   ])('%s', (_title, code, body, expected) => {

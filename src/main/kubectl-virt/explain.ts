@@ -32,10 +32,17 @@ interface Advice {
 
 const flags = ({ namespace }: Subject): string => (namespace === 'default' ? '' : ` -n ${namespace}`);
 
+const START_FIRST = (s: Subject): string => `start it first: kubectl virt start ${s.name}${flags(s)}`;
+
 const ADVICE: readonly Advice[] = [
   {
-    when: /VMI? is not running|is not found|phase is .* instead of/i,
-    advise: (s) => `start it first: kubectl virt start ${s.name}${flags(s)}`,
+    when: /^virtualmachineinstance\S* "[^"]*" not found/,
+    advise: (s) => `it does not run, or there is no such machine: kubectl get vm${flags(s)}; ${START_FIRST(s)}`,
+  },
+  { when: /Halted does not support manual restart|VM is not running: Halted/, advise: START_FIRST },
+  {
+    when: /VMI? is not running|phase is .* instead of/i,
+    advise: (s) => (s.verb === 'stop' ? `there is nothing to stop: kubectl get vm ${s.name}${flags(s)}` : START_FIRST(s)),
   },
   { when: /already running/, advise: (s) => `see it: kubectl get vmi ${s.name}${flags(s)}` },
   {
