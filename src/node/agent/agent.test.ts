@@ -306,6 +306,8 @@ describe('stopping', () => {
     stored = frozen({ ...(stored as VirtualMachineInstance), metadata: { ...stored?.metadata, deletionTimestamp: metaTime(now) } });
     launcher.isDeaf = true;
     expect(await reconcile()).toEqual({ afterMs: 5000, why: 'the guest is shutting down' });
+    await reconcile();
+    expect(launcher.commands).toEqual(['shutdown']);
     now += 5_000;
     await reconcile();
     now += 26_000;

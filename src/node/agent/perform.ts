@@ -129,12 +129,17 @@ async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi)
 
 async function shutdown({ deps, ctx, launcher, vmi, action }: Job<Extract<Action, { kind: 'shutdown' }>>): Promise<Next> {
   const object = vmi ?? vmiOfGhost(launcher);
+  const { recheckMs } = action;
+  const next: Next = { afterMs: recheckMs, why: 'the guest is shutting down' };
+  // Every change of the domain brings us here; the guest needs no button pressed five times a second.
+  if (launcher.askedToEndAt !== undefined && ctx.now() - launcher.askedToEndAt < recheckMs) return next;
+  launcher.askedToEndAt = ctx.now();
   ctx.log.info({ uid: launcher.ghost.uid }, 'Signaling graceful shutdown');
   await clientOf(launcher).shutdownVirtualMachine(object);
   if (!launcher.hasAnnouncedShutdown) deps.events.event(object, 'Normal', 'ShuttingDown', text.shuttingDown);
   launcher.hasAnnouncedShutdown = true;
   await deps.launchers.refresh(ctx, launcher);
-  return { afterMs: action.recheckMs, why: 'the guest is shutting down' };
+  return next;
 }
 
 async function kill({ deps, ctx, launcher, vmi }: Job): Promise<Next> {

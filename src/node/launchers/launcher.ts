@@ -36,6 +36,8 @@ export interface Launcher {
   syncedSpec?: string;
   isPrepared: boolean;
   hasAnnouncedShutdown: boolean;
+  /** When the guest was last asked to shut down. */
+  askedToEndAt?: number;
   /** Addresses of the pod by network, as journalled. */
   network?: ReadonlyMap<string, PodInterfaceCache>;
   /** SELinux label of its process. */
