@@ -1,6 +1,6 @@
 // A launcher as in its pod, but on this machine: the bundled process under tini, as user 107, in namespaces of its own, with a scratch
 // directory for /run. The test plays the node agent: it reaches the sockets through the scratch directory.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -47,6 +47,7 @@ mount --bind "$1/group" /etc/group
 mount --bind "$1" /run
 mount -t sysfs sysfs /sys
 ip link set lo up
+if [ -f "$1/network.sh" ]; then . "$1/network.sh"; fi
 node="$2"; main="$3"; shift 3
 exec tini -s -- setpriv --reuid 107 --regid 107 --clear-groups env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
   XDG_RUNTIME_DIR=/var/run XDG_CONFIG_HOME=/var/run/kubevirt-private XDG_CACHE_HOME=/var/run/kubevirt-private UV_THREADPOOL_SIZE=16 \\
@@ -116,13 +117,15 @@ export class LauncherPod {
     });
   }
 
-  static async start(flags: readonly string[] = []): Promise<LauncherPod> {
+  /** `prepare` fills the scratch directory: files for /run, and network.sh, which makes the pod's links. */
+  static async start(flags: readonly string[] = [], prepare: (dir: string) => Promise<void> = async () => undefined): Promise<LauncherPod> {
     bundle ??= makeBundle();
     const dir = await scratchDir('launcher-');
     for (const sub of DIRS) {
       await mkdir(join(dir, sub));
       await chown(join(dir, sub), QEMU_USER, QEMU_USER);
     }
+    await prepare(dir);
     await writeFile(join(dir, 'enter.sh'), ENTER);
     const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'private'];
     const identity = ['--name', 'vm1', '--namespace', 'default', '--uid', 'uid-1', '--allow-emulation'];
@@ -144,6 +147,12 @@ export class LauncherPod {
     const all = await descendants(this.#child.pid ?? 0);
     const names = await Promise.all(all.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
     return all.filter((_, i) => names[i]?.split('\0')[0]?.endsWith(program));
+  }
+
+  /** Runs a command in the pod's network. */
+  async inNetwork(...command: string[]): Promise<string> {
+    const [pid] = await this.pidsOf('tini');
+    return execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, '--', ...command], { encoding: 'utf8' });
   }
 
   async kill(program: string, signal: NodeJS.Signals): Promise<void> {
