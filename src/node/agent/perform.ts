@@ -133,9 +133,9 @@ async function shutdown({ deps, ctx, launcher, vmi, action }: Job<Extract<Action
   const next: Next = { afterMs: recheckMs, why: 'the guest is shutting down' };
   // Every change of the domain brings us here; the guest needs no button pressed five times a second.
   if (launcher.askedToEndAt !== undefined && ctx.now() - launcher.askedToEndAt < recheckMs) return next;
-  launcher.askedToEndAt = ctx.now();
   ctx.log.info({ uid: launcher.ghost.uid }, 'Signaling graceful shutdown');
   await clientOf(launcher).shutdownVirtualMachine(object);
+  launcher.askedToEndAt = ctx.now();
   if (!launcher.hasAnnouncedShutdown) deps.events.event(object, 'Normal', 'ShuttingDown', text.shuttingDown);
   launcher.hasAnnouncedShutdown = true;
   await deps.launchers.refresh(ctx, launcher);
