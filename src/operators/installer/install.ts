@@ -1,6 +1,6 @@
 // One pass of an installation, in order: kinds, rights, services, certificates and who trusts them, workloads one after the other.
 // Repeats itself harmlessly; ends early where something must be ready first, and says what.
-import type { DaemonSet, Deployment } from '../../api/index.js';
+import type { DaemonSet, Deployment, Pod } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import type { KubeClient } from '../../runtime/types.js';
 import { Applier, type Pass } from './apply.js';
@@ -19,6 +19,8 @@ export interface InstallInput {
   readonly set: InstallSet;
   readonly pass: Pass;
   readonly lifetimes: Lifetimes;
+  /** The pods of a component, by its name. */
+  readonly podsOf: (component: string) => readonly Pod[];
   /** 'fresh': API first, so that nothing is accepted that nobody checks. 'update': agents first, so that no launcher meets an older
    * one. 'steady': everything at once. */
   readonly order: 'fresh' | 'update' | 'steady';
@@ -69,14 +71,15 @@ const ORDERS: Readonly<Record<InstallInput['order'], readonly Step[]>> = {
 };
 
 async function applyWorkloads(
-  { set, order }: InstallInput,
+  { set, order, podsOf }: InstallInput,
   applier: Applier,
   ctx: Ctx,
 ): Promise<{ gap: string | undefined; created: boolean }> {
   const gaps: string[] = [];
   for (const { workload, wait } of ORDERS[order]) {
     const applied: Deployment | DaemonSet = await applier.apply<Deployment | DaemonSet>(set.workloads[workload], ctx);
-    const gap = rolloutGap(applied, applied.metadata.name ?? workload);
+    const name = applied.metadata.name ?? workload;
+    const gap = rolloutGap(applied, name, podsOf(name));
     if (gap) gaps.push(gap);
     if (gap && wait) return { gap, created: false };
   }

@@ -1,6 +1,6 @@
 // The KubeVirt CR's reconcile: observe, render, install or remove one step further, and write down where it stands. Nothing is
 // written when nothing is new; certificates that will be due are the only reason to come back by time.
-import { ANNOTATION, FINALIZER, type KubeVirt, keyOf, type ObjectKey } from '../../api/index.js';
+import { ANNOTATION, FINALIZER, type KubeVirt, keyOf, type ObjectKey, type Pod } from '../../api/index.js';
 import { metaTime } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, messageOf } from '../../base/errors.js';
@@ -28,6 +28,7 @@ export interface InstallerDeps {
   readonly kinds: ManagedKinds;
   readonly kubevirts: () => readonly KubeVirt[];
   readonly shape: () => ClusterShape;
+  readonly podsOf: (component: string) => readonly Pod[];
 }
 
 interface Observed {
@@ -92,6 +93,7 @@ function installInput(deps: InstallerDeps, { kv, set, target }: Observed): Param
     set,
     pass: { target, product: productLabels(kv, deps.env.version), lastSeen: status.generations ?? [] },
     lifetimes: lifetimes(kv.spec),
+    podsOf: deps.podsOf,
     order: rolloutOrder(status, target),
   };
 }

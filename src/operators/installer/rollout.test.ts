@@ -1,7 +1,8 @@
 // Rolled out or not, in which words; which nodes count; which order a rollout takes.
 import { describe, expect, it } from 'vitest';
-import type { DaemonSet, Deployment, KubeVirt, Node } from '../../api/index.js';
+import type { DaemonSet, Deployment, KubeVirt, Node, Pod } from '../../api/index.js';
 import { changesShape, clusterShape } from './cluster-shape.js';
+import { troubleOf } from './pod-trouble.js';
 import { rolloutGap } from './rollout.js';
 import { activeKubeVirt, isNewer, rolloutOrder } from './target.js';
 
@@ -27,7 +28,47 @@ describe('rolloutGap', () => {
     ['agents done', daemonSet({ desiredNumberScheduled: 3, updatedNumberScheduled: 3, numberAvailable: 3 }), undefined],
     ['agents missing', daemonSet({ desiredNumberScheduled: 3, updatedNumberScheduled: 3 }), '0 of 3 pods of daemonset d are ready'],
   ])('%s', (_title, workload, expected) => {
-    expect(rolloutGap(workload, 'd')).toBe(expected);
+    expect(rolloutGap(workload, 'd', [])).toBe(expected);
+  });
+
+  it.each<[string, object, string | undefined]>([
+    ['starting', { containerStatuses: [{ name: 'c', state: { waiting: { reason: 'ContainerCreating' } } }] }, undefined],
+    ['running, not ready', { containerStatuses: [{ name: 'c', state: { running: {} } }] }, undefined],
+    ['init done', { initContainerStatuses: [{ name: 'i', state: { terminated: { exitCode: 0 } } }] }, undefined],
+    [
+      'no node',
+      { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/2 nodes are available' }] },
+      '0/2 nodes are available',
+    ],
+    [
+      'no image',
+      { containerStatuses: [{ name: 'c', state: { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "x"' } } }] },
+      'container c: ImagePullBackOff: Back-off pulling image "x"',
+    ],
+    [
+      'crashing',
+      {
+        initContainerStatuses: [
+          {
+            name: 'i',
+            state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s restarting' } },
+            lastState: { terminated: { exitCode: 1, message: '{"level":"fatal"}\ncannot connect to libvirt\n' } },
+          },
+        ],
+      },
+      'container i: CrashLoopBackOff: cannot connect to libvirt',
+    ],
+    [
+      'ended',
+      { containerStatuses: [{ name: 'c', state: { terminated: { exitCode: 2, message: 'unknown flag' } } }] },
+      'container c: ended with code 2: unknown flag',
+    ],
+  ])('says what the pods suffer from: %s', (_title, status, expected) => {
+    const pod = { metadata: { name: 'p', namespace: 'ns' }, status } as Pod;
+    expect(troubleOf([pod])).toBe(expected && `pod p: ${expected}`);
+    const gap = '1 of 2 pods of deployment d are ready';
+    expect(rolloutGap(deployment({ ...done, availableReplicas: 1 }), 'd', [pod])).toBe(expected ? `${gap} (pod p: ${expected})` : gap);
+    expect(rolloutGap(deployment(done), 'd', [pod])).toBeUndefined();
   });
 });
 

@@ -1,8 +1,15 @@
 // Whether a workload runs as it was last described, on all its pods; and if not, a sentence about what is missing. Pure.
-import type { DaemonSet, Deployment } from '../../api/index.js';
+import type { DaemonSet, Deployment, Pod } from '../../api/index.js';
+import { troubleOf } from './pod-trouble.js';
 
-/** undefined: rolled out. Otherwise why not. */
-export function rolloutGap(workload: Deployment | DaemonSet | undefined, name: string): string | undefined {
+/** undefined: rolled out. Otherwise why not; `pods` are those of the workload. */
+export function rolloutGap(workload: Deployment | DaemonSet | undefined, name: string, pods: readonly Pod[]): string | undefined {
+  const gap = workloadGap(workload, name);
+  const trouble = gap && troubleOf(pods);
+  return trouble ? `${gap} (${trouble})` : gap;
+}
+
+function workloadGap(workload: Deployment | DaemonSet | undefined, name: string): string | undefined {
   if (!workload) return `${name} does not exist yet`;
   if ((workload.status?.observedGeneration ?? 0) < (workload.metadata.generation ?? 0))
     return `${name} was changed and is not looked at yet`;
