@@ -74,7 +74,7 @@ function agent(context: InstallContext): Container {
     },
     readinessProbe: { httpGet: httpsGet('/healthz'), initialDelaySeconds: 15, periodSeconds: 20, timeoutSeconds: 10 },
     resources: requests('10m', '325Mi'),
-    securityContext: { privileged: true, seLinuxOptions: { level: 's0' } },
+    securityContext: { privileged: true, runAsUser: 0, seLinuxOptions: { level: 's0' } },
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: VOLUMES.map(({ mount }) => mount),
   };
