@@ -68,6 +68,7 @@ export async function diagnose(target: Target): Promise<string> {
     ['get', 'kubevirt', '-A', '-o', 'yaml'],
     ['get', 'vm,vmi', '-o', 'yaml'],
     ['get', 'events', '-A', '--sort-by=.lastTimestamp'],
+    ['logs', '-n', 'kubevirt', '-l', 'kubevirt.io', '--all-containers', '--prefix', '--tail=8', '--ignore-errors'],
   ];
   const ask = (args: readonly string[]) => target.kubectl(args).catch((err: unknown) => messageOf(err));
   const answers = await Promise.all(questions.map(async (args) => `--- kubectl ${args.join(' ')}\n${await ask(args)}`));
