@@ -1,7 +1,8 @@
 // Oracle group `admit`: the validating webhooks under each recorded gate profile, and create after the mutating webhook (`flow`).
-import type { VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
+import type { KubeVirt, VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
 import type { ClusterConfig } from '../../../src/core/config/cluster-config.js';
 import { ALPHA_GATES, BETA_GATES } from '../../../src/core/config/gates.js';
+import { admitKubeVirtCreate, admitKubeVirtDelete, admitKubeVirtUpdate } from '../../../src/operators/installer/admit-kubevirt.js';
 import { mutateVm } from '../../../src/webhooks/mutate/vm.js';
 import { mutateVmiCreate } from '../../../src/webhooks/mutate/vmi.js';
 import { isNodeAgent, isOwnAccount } from '../../../src/webhooks/service-accounts.js';
@@ -55,6 +56,13 @@ const ADMIT: Readonly<Record<string, Admit>> = {
   'vm-create': structured('VirtualMachine', (c, config) => admitVm(vmRequest(c), config)),
   'vm-update': structured('VirtualMachine', (c, config) => admitVm(vmRequest(c), config)),
   'vm-status': (c, config) => admitVmStatus(vmRequest(c), config),
+  'kubevirt-create': (c) => admitKubeVirtCreate(c.object as KubeVirt, envOf<KubeVirt>(c, 'KubeVirt')),
+  'kubevirt-update': (c) => admitKubeVirtUpdate(c.object as KubeVirt, c.oldObject as KubeVirt | undefined),
+  'kubevirt-delete': (c) =>
+    admitKubeVirtDelete((c.oldObject ?? c.object) as KubeVirt, {
+      vmis: envOf(c, 'VirtualMachineInstance').length,
+      vms: envOf(c, 'VirtualMachine').length,
+    }),
 };
 
 function shown(verdict: Verdict): unknown {
