@@ -64,6 +64,9 @@ async function main(ctx: ProcessContext): Promise<void> {
     metrics,
     limit: HANDLER_LIMIT,
   });
+  metrics.gauge('kubevirt_virt_handler_ready_status', 'Whether this node agent is ready', [], (gauge) =>
+    gauge.set(manager.hasSynced() ? 1 : 0),
+  );
   const settings = followCluster(manager, namespace, flags['ca-configmap-name']);
   const agent = createNodeAgent({
     node,

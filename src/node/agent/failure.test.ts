@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { nodeVmi } from '../../../test/builders/node-vm.js';
+import type { KubeVirt } from '../../api/index.js';
+import { KvError } from '../../base/errors.js';
+import { clusterConfig } from '../../core/config/cluster-config.js';
+import { failureOf, fatalPhase } from './failure.js';
+import { syncOptions } from './sync-options.js';
+
+const shown = nodeVmi({ status: { conditions: [{ type: 'Synchronized', status: 'False', reason: 'Old', message: 'old' }] } });
+const notReady = new KvError('NotReady', 'no disk', { reason: 'ContainerDiskNotReady', retry: { afterMs: 1000 } });
+
+describe('failureOf', () => {
+  it.each([
+    ['nothing failed', undefined, nodeVmi(), 0, undefined],
+    [
+      'an error with a reason',
+      new KvError('NotReady', 'no KVM', { reason: 'NoKvm' }),
+      nodeVmi(),
+      0,
+      { reason: 'NoKvm', message: 'no KVM' },
+    ],
+    ['an error without', new Error('broken'), nodeVmi(), 0, { reason: 'Synchronizing with the Domain failed.', message: 'broken' }],
+    ['a silent launcher is no news', new KvError('LauncherUnreachable', 'x'), nodeVmi(), 0, undefined],
+    ['a lost race keeps what was shown', new KvError('Conflict', 'x'), shown, 0, { reason: 'Old', message: 'old' }],
+    ['a side container may be late', notReady, nodeVmi(), 59_000, undefined],
+    ['but not for ever', notReady, nodeVmi(), 61_000, { reason: 'ContainerDiskNotReady', message: 'no disk' }],
+  ])('%s', (_title, err, vmi, ageMs, expected) => {
+    expect(failureOf(err, vmi, ageMs)).toEqual(expected);
+  });
+});
+
+describe('fatalPhase', () => {
+  it.each([
+    ['half-done networks', new KvError('CriticalNetwork', 'x', { reason: 'NetworkSetupFailed' }), 'NetworkSetupFailed'],
+    ['missing firmware', new KvError('Invalid', 'EFI OVMF rom missing: OVMF_CODE.fd'), 'Synchronizing with the Domain failed.'],
+    ['anything else', new KvError('Libvirt', 'x'), undefined],
+    ['no error', undefined, undefined],
+  ])('%s', (_title, err, reason) => {
+    expect(fatalPhase(err)?.failure?.reason).toBe(reason);
+  });
+});
+
+describe('syncOptions', () => {
+  it('tells the launcher what it cannot read itself', () => {
+    const config = clusterConfig({
+      metadata: { name: 'kubevirt' },
+      spec: { configuration: { virtualMachineOptions: { disableSerialConsoleLog: {} }, memBalloonStatsPeriod: 5 } },
+    } as KubeVirt);
+    expect(syncOptions(nodeVmi(), config)).toMatchObject({
+      MemBalloonStatsPeriod: 5,
+      VirtualMachineSMBios: { manufacturer: 'KubeVirt' },
+      clusterConfig: { SerialConsoleLogDisabled: true, FreePageReportingDisabled: false, BochsDisplayForEFIGuests: true },
+      interfaceDomainAttachment: { default: 'tap' },
+    });
+  });
+});
