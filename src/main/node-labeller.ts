@@ -13,6 +13,8 @@ const NAME = 'node-labeller';
 const flags = parseFlags(NAME, {
   output: { type: 'string', default: '/var/lib/kubevirt-node-labeller' },
   device: { type: 'string', default: `/dev/${process.env.HYPERVISOR_DEVICE ?? 'kvm'}` },
+  /** 'qemu' asks for the emulator's capabilities even where the hypervisor device is usable. */
+  'virt-type': { type: 'string', default: process.env.PREFERRED_VIRTTYPE ?? 'kvm' },
   v: { type: 'number', default: 2, short: 'v' },
 });
 
@@ -26,7 +28,7 @@ runProcess(NAME, flags.v, async (ctx) => {
   try {
     await daemon.start();
     const conn = await libvirt.open(layout.uri);
-    await writeNodeFacts(ctx, conn, flags.output, await usableVirtType(flags.device));
+    await writeNodeFacts(ctx, conn, flags.output, flags['virt-type'] === 'qemu' ? 'qemu' : await usableVirtType(flags.device));
     await conn.close();
   } finally {
     await libvirt.shutdown();

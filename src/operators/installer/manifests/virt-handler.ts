@@ -87,7 +87,8 @@ function labeller(context: InstallContext): Container {
     imagePullPolicy: context.imagePullPolicy,
     command: processCommand('node-labeller'),
     env: [
-      { name: 'PREFERRED_VIRTTYPE', value: 'kvm' },
+      // A cluster that emulates its guests offers the CPU models of the emulator, whatever the nodes' hardware could do.
+      { name: 'PREFERRED_VIRTTYPE', value: context.spec.configuration?.developerConfiguration?.useEmulation ? 'qemu' : 'kvm' },
       { name: 'HYPERVISOR_DEVICE', value: 'kvm' },
     ],
     securityContext: { privileged: true, runAsUser: 0 },
