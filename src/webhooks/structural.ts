@@ -95,23 +95,23 @@ function* objectProblems(node: Node, schema: Schema, path: string): Iterable<Str
   }
 }
 
-/** int-or-string is also how quantities are typed; those have a pattern. */
-function intOrStringFits(value: unknown, schema: Schema): boolean {
-  return schema.pattern === undefined ? typeof value === 'string' || typeof value === 'number' : isQuantity(value);
-}
-
 /** The type that a value should have had, or undefined. */
 function typeFault(value: unknown, schema: Schema): string | undefined {
-  if (schema['x-kubernetes-int-or-string'] === true) return intOrStringFits(value, schema) ? undefined : 'string,number';
+  if (schema['x-kubernetes-int-or-string'] === true) return ['string', 'number'].includes(typeof value) ? undefined : 'string,number';
   const wanted = schema.type;
   if (typeof wanted !== 'string' || typeFits(value, wanted)) return undefined;
   return wanted === 'integer' && typeof value === 'number' ? 'int64' : wanted;
 }
 
+/** Quantities are typed as int-or-string with a pattern. */
+const isBadQuantity = (value: unknown, schema: Schema): boolean =>
+  schema['x-kubernetes-int-or-string'] === true && schema.pattern !== undefined && !isQuantity(value);
+
 function* problemsOf(value: unknown, schema: Schema, path: string): Iterable<StructuralProblem> {
   if (value === undefined || (value === null && schema.nullable === true)) return;
   const wanted = typeFault(value, schema);
   if (wanted !== undefined) yield wrongType(path, wanted, value);
+  else if (isBadQuantity(value, schema)) yield `${path} in body should be a quantity such as 500m or 1Gi: ${JSON.stringify(value)}`;
   else if (Array.isArray(value)) yield* listProblems(value, schema, path);
   else if (isNode(value)) yield* objectProblems(value, schema, path);
   else yield* scalarProblems(value, schema, path);

@@ -1,0 +1,57 @@
+// Structure of objects before any rule looks at them: types, known fields, required parts, allowed words.
+import { describe, expect, it } from 'vitest';
+import { createStructuralCheck } from './structural.js';
+
+const check = createStructuralCheck();
+const vmi = (spec: object): object => ({ spec: { domain: { devices: {} }, ...spec } });
+
+describe('problems', () => {
+  it.each<[string, unknown, string[]]>([
+    ['sound', vmi({}), []],
+    ['no object', null, [' in body must be of type object: "null"']],
+    ['no spec', {}, ['spec in body is required']],
+    ['no domain', { spec: {} }, ['spec.domain in body is required']],
+    ['wrong type', vmi({ hostname: 1 }), ['spec.hostname in body must be of type string: "integer"']],
+    [
+      'fraction',
+      vmi({ terminationGracePeriodSeconds: 1.5 }),
+      ['spec.terminationGracePeriodSeconds in body must be of type int64: "number"'],
+    ],
+    ['null', vmi({ affinity: null }), ['spec.affinity in body must be of type object: "null"']],
+    ['unknown field', vmi({ nope: 1 }), ['spec.nope in body is a forbidden property']],
+    ['unknown field in a list', vmi({ volumes: [{ name: 'v', nope: 1 }] }), ['spec.volumes.nope in body is a forbidden property']],
+    ['word', vmi({ dnsPolicy: 'Mine' }), ['spec.dnsPolicy in body should be one of [ClusterFirst ClusterFirstWithHostNet Default None]']],
+    [
+      'negative count',
+      vmi({ domain: { devices: {}, cpu: { cores: -1 } } }),
+      ['spec.domain.cpu.cores in body should be greater than or equal to 0'],
+    ],
+    [
+      'no quantity',
+      vmi({ domain: { devices: {}, memory: { guest: 'much' } } }),
+      ['spec.domain.memory.guest in body should be a quantity such as 500m or 1Gi: "much"'],
+    ],
+    ['required quantity', vmi({ volumes: [{ name: 'v', emptyDisk: {} }] }), ['spec.volumes.emptyDisk.capacity in body is required']],
+    [
+      'required word',
+      vmi({ topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'k' }] }),
+      ['spec.topologySpreadConstraints.whenUnsatisfiable in body should be one of [DoNotSchedule ScheduleAnyway]'],
+    ],
+    ['required scalar that defaulting may fill', vmi({ volumes: [{ emptyDisk: { capacity: '1Gi' } }] }), []],
+  ])('%s', (_title, object, expected) => {
+    expect(check.problems('VirtualMachineInstance', object)).toEqual(expected);
+  });
+
+  it('looks into the template of a VM', () => {
+    const vm = { spec: { template: { spec: { domain: { devices: {}, cpu: { cores: 'two' } } } } } };
+    expect(check.problems('VirtualMachine', vm)).toEqual(['spec.template.spec.domain.cpu.cores in body must be of type integer: "string"']);
+  });
+});
+
+describe('completed', () => {
+  it('fills required scalars in a copy', () => {
+    const given = vmi({ volumes: [{ containerDisk: {} }] });
+    expect(check.completed('VirtualMachineInstance', given)).toEqual(vmi({ volumes: [{ name: '', containerDisk: { image: '' } }] }));
+    expect(given).toEqual(vmi({ volumes: [{ containerDisk: {} }] }));
+  });
+});

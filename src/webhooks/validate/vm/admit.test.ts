@@ -1,0 +1,210 @@
+// Admission of VirtualMachines and updates of VMIs: what each stage refuses, and that it is the first that speaks.
+import { describe, expect, it } from 'vitest';
+import type { VirtualMachine, VirtualMachineInstance } from '../../../api/index.js';
+import { clusterConfigOf } from '../../../core/config/cluster-config.js';
+import type { Verdict } from '../../verdict.js';
+import { admitVmiUpdate } from '../vmi/admit.js';
+import { admitVm, admitVmStatus, type VmRequest } from './admit.js';
+
+const config = clusterConfigOf({});
+const vm = (spec: object = {}, status?: object, template: object = {}): VirtualMachine =>
+  ({
+    metadata: { name: 'test', namespace: 'default' },
+    spec: { runStrategy: 'Always', template: { spec: { domain: { devices: {}, memory: { guest: '1Gi' } }, ...template } }, ...spec },
+    ...(status ? { status } : {}),
+  }) as VirtualMachine;
+const told = (verdict: Verdict): string[] | string => {
+  if (verdict.allowed) return ['allowed', ...verdict.warnings];
+  return 'causes' in verdict ? verdict.causes.map((c) => `${c.type.replace('FieldValue', '')} ${c.field}: ${c.message}`) : verdict.error;
+};
+const admit = (machine: VirtualMachine, rest: Partial<VmRequest> = {}): string[] | string =>
+  told(admitVm({ vm: machine, namespace: 'default', isOwnAccount: false, ...rest }, config));
+
+const template = (spec: object): object => ({ dataVolumeTemplates: [{ metadata: { name: 'dv' }, spec }] });
+const used = { volumes: [{ name: 'v', dataVolume: { name: 'dv' } }] };
+const sourced = { pvc: {}, source: { blank: {} } };
+
+describe('admitVm', () => {
+  it.each<[string, VirtualMachine, string[]]>([
+    ['sound', vm(), ['allowed']],
+    [
+      'running',
+      vm({ runStrategy: undefined, running: true }),
+      ['allowed', 'spec.running is deprecated, please use spec.runStrategy instead.'],
+    ],
+    ['being deleted', { ...vm({ runStrategy: 'Nonsense' }), metadata: { deletionTimestamp: 'now' } }, ['allowed']],
+    ['no template', vm({ template: undefined }), ['Required spec.template: missing virtual machine template.']],
+    ['no run strategy', vm({ runStrategy: undefined }), ['Invalid spec.running: RunStrategy must be specified']],
+    ['unknown run strategy', vm({ runStrategy: 'Sometimes' }), ['Invalid spec.runStrategy: Invalid RunStrategy (Sometimes)']],
+    ['both', vm({ running: true }), [expect.stringContaining('mutually exclusive')]],
+    ['template rules', vm({}, undefined, { hostname: 'A' }), [expect.stringMatching(/^Invalid spec.template.spec.hostname: /)]],
+    [
+      'discontinued binding',
+      vm({}, undefined, { domain: { devices: { interfaces: [{ name: 'n', slirp: {} }] } }, networks: [{ name: 'n', pod: {} }] }),
+      ['Invalid spec.domain.devices.interfaces[0].slirp: Slirp interface support has been discontinued since v1.3'],
+    ],
+    ['DataVolume template', vm(template(sourced), undefined, used), ['allowed']],
+    [
+      'DataVolume template that nothing uses',
+      vm(template(sourced)),
+      [expect.stringMatching(/^Required spec.dataVolumeTemplate\[0\]: .*must be referenced/)],
+    ],
+    [
+      'DataVolume template without storage',
+      vm(template({ source: { blank: {} } }), undefined, used),
+      ['Invalid spec.dataVolumeTemplate[0].PVC.Storage: Missing Data volume PVC or Storage'],
+    ],
+    [
+      'DataVolume template without source',
+      vm(template({ pvc: {} }), undefined, used),
+      [expect.stringContaining('should have either Source, SourceRef')],
+    ],
+    [
+      'DataVolume template of two sources',
+      vm(template({ pvc: {}, source: { blank: {}, upload: {} } }), undefined, used),
+      ['Invalid spec.dataVolumeTemplate[0].source: Multiple dataVolume sources'],
+    ],
+    [
+      'DataVolume template of another namespace',
+      vm({ dataVolumeTemplates: [{ metadata: { name: 'dv', namespace: 'other' }, spec: sourced }] }, undefined, used),
+      [expect.stringContaining('differs from VM namespace default')],
+    ],
+    [
+      'unaligned ceiling',
+      vm({}, undefined, { architecture: 'amd64', domain: { devices: {}, memory: { guest: '1Gi', maxGuest: '1025Mi' } } }),
+      ['Invalid spec.template.spec.domain.memory.guest: MaxGuest must be 2Mi aligned'],
+    ],
+  ])('%s', (_title, machine, expected) => {
+    expect(admit(machine)).toEqual(expected);
+  });
+
+  it.each<[string, VirtualMachine, VirtualMachine, string[]]>([
+    [
+      'volumes during a snapshot',
+      vm({}, { snapshotInProgress: 's' }, { volumes: [{ name: 'x', emptyDisk: { capacity: '1Gi' } }] }),
+      vm(),
+      [expect.stringContaining('until snapshot "s" completes')],
+    ],
+    [
+      'run state during a snapshot',
+      vm({ runStrategy: 'Halted' }, { snapshotInProgress: 's' }),
+      vm(),
+      ['NotSupported spec: Cannot update vm running state until snapshot "s" completes'],
+    ],
+    [
+      'run state during a restore',
+      vm({ runStrategy: 'Halted' }, { restoreInProgress: 'r' }),
+      vm(),
+      ['NotSupported spec: Cannot update VM runStrategy until restore "r" completes'],
+    ],
+    ['something else during a restore', vm({}, { restoreInProgress: 'r' }), vm(), ['allowed']],
+  ])('update: %s', (_title, machine, old, expected) => {
+    expect(admit(machine, { old })).toEqual(expected);
+  });
+});
+
+describe('volume requests', () => {
+  const add = (disk: object, name = 'a'): object => ({
+    addVolumeOptions: { name, disk, volumeSource: { persistentVolumeClaim: { claimName: 'c' } } },
+  });
+  const scsi = { name: 'a', disk: { bus: 'scsi' } };
+  const status = (...volumeRequests: object[]): VirtualMachine => vm({}, { volumeRequests });
+  it.each<[string, VirtualMachine, string[]]>([
+    ['add', status(add(scsi)), ['allowed']],
+    ['remove', status({ removeVolumeOptions: { name: 'a' } }), ['allowed']],
+    ['neither', status({}), [expect.stringContaining('require one of either')]],
+    ['both', status({ ...add(scsi), removeVolumeOptions: { name: 'a' } }), [expect.stringContaining('not both')]],
+    ['twice', status(add(scsi), add(scsi)), ['Invalid Status.volumeRequests: AddVolume request for [a] aleady exists']],
+    [
+      'wrong bus',
+      status(add({ name: 'a', disk: { bus: 'sata' } })),
+      [expect.stringContaining("requires bus to be 'scsi' or 'virtio'. [sata] is not permitted")],
+    ],
+    ['CD-ROM', status(add({ name: 'a', cdrom: {} })), [expect.stringContaining("requires diskDevice of type 'disk' or 'lun'")]],
+  ])('%s', (_title, machine, expected) => {
+    expect(told(admitVmStatus({ vm: machine, namespace: 'default', isOwnAccount: false }, config))).toEqual(expected);
+  });
+
+  it('waits for a migration to end', () => {
+    const vmi = {
+      metadata: { name: 'test' },
+      spec: vm().spec.template.spec,
+      status: { migrationState: { startTimestamp: 't' } },
+    } as unknown as VirtualMachineInstance;
+    const verdict = admitVmStatus({ vm: status(add(scsi)), vmi, namespace: 'default', isOwnAccount: true }, config);
+    expect(told(verdict)).toEqual(['NotSupported spec: Cannot handle volume requests while VMI migration is in progress']);
+  });
+});
+
+describe('admitVmiUpdate', () => {
+  const claim = (name: string, claimName = name): object => ({ name, persistentVolumeClaim: { claimName, hotpluggable: true } });
+  const vmi = (volumes: object[], disks: object[], rest: { status?: object; labels?: object; cpu?: object } = {}): VirtualMachineInstance =>
+    ({
+      metadata: { name: 'test', labels: rest.labels ?? {} },
+      spec: { domain: { devices: { disks }, cpu: rest.cpu ?? {} }, volumes },
+      status: { nodeName: 'node01', volumeStatus: [{ name: 'root', target: 'vda' }], ...rest.status },
+    }) as unknown as VirtualMachineInstance;
+  const root = { name: 'root', emptyDisk: { capacity: '1Gi' } };
+  const rootDisk = { name: 'root', disk: { bus: 'virtio' } };
+  const hotDisk = { name: 'hot', disk: { bus: 'scsi' } };
+  const old = vmi([root], [rootDisk]);
+  const update = (next: VirtualMachineInstance, rest: object = {}): string[] | string =>
+    told(admitVmiUpdate({ vmi: next, old, isOwnAccount: true, isNodeAgent: false, ...rest }, config));
+
+  it.each<[string, VirtualMachineInstance, object, string[]]>([
+    [
+      'a user changes the spec',
+      vmi([root, claim('hot')], [rootDisk, hotDisk]),
+      { isOwnAccount: false },
+      ['NotSupported : update of VMI object is restricted'],
+    ],
+    [
+      'a user changes a reserved label',
+      vmi([root], [rootDisk], { labels: { 'kubevirt.io/nodeName': 'x' } }),
+      { isOwnAccount: false },
+      [expect.stringContaining('reserved kubevirt.io/ labels')],
+    ],
+    ['a user changes another label', vmi([root], [rootDisk], { labels: { a: 'b' } }), { isOwnAccount: false }, ['allowed']],
+    ['hot-plug', vmi([root, claim('hot')], [rootDisk, hotDisk]), {}, ['allowed']],
+    [
+      'hot-plug of something else',
+      vmi([root, { name: 'hot', emptyDisk: {} }], [rootDisk, hotDisk]),
+      {},
+      ['Invalid : volume hot is not a PVC or DataVolume'],
+    ],
+    [
+      'hot-plug without disk',
+      vmi([root, claim('hot')], [rootDisk]),
+      {},
+      ['Invalid : mismatch between volumes declared (2) and required (1)'],
+    ],
+    ['a permanent volume goes', vmi([claim('hot')], [hotDisk]), {}, ['Invalid : Number of permanent volumes has changed']],
+    [
+      'a permanent volume changes',
+      vmi([{ name: 'root', emptyDisk: { capacity: '2Gi' } }], [rootDisk]),
+      {},
+      ['Invalid : permanent volume root, changed'],
+    ],
+    [
+      'the ceiling of sockets changes',
+      vmi([root], [rootDisk], { cpu: { maxSockets: 8 } }),
+      {},
+      ['Invalid : CPU topology maxSockets changed'],
+    ],
+    ['the agent of the node', vmi([root], [rootDisk]), { isNodeAgent: true, nodeName: 'node01' }, ['allowed']],
+    [
+      'the agent of another node',
+      vmi([root], [rootDisk]),
+      { isNodeAgent: true, nodeName: 'node02' },
+      ['Invalid : Node restriction, virt-handler is only allowed to modify VMIs it owns'],
+    ],
+    [
+      'an agent without a node',
+      vmi([root], [rootDisk]),
+      { isNodeAgent: true },
+      ['Invalid : Node restriction failed, virt-handler service account is missing node name'],
+    ],
+  ])('%s', (_title, next, rest, expected) => {
+    expect(update(next, rest)).toEqual(expected);
+  });
+});
