@@ -53,7 +53,7 @@ export function createLabeller(options: LabellerOptions): Labeller {
         const { version } = config();
         let pauseMs = intervalMs * (1 + random() * JITTER);
         try {
-          wanted = labelsFor(await readFacts(options), config());
+          wanted = nodeLabels(await readFacts(options), config());
           await write(ctx, options, wanted);
         } catch (err) {
           ctx.log.warn({ err: messageOf(err) }, 'The capability labels of this node were not written; trying again');
@@ -64,14 +64,6 @@ export function createLabeller(options: LabellerOptions): Labeller {
       }
     },
   };
-}
-
-/** Emulated guests see QEMU's idea of a CPU, not the node's own, so its age keeps nobody away. */
-function labelsFor(facts: NodeFacts, config: ClusterConfig): Record<string, string> {
-  const labels = nodeLabels(facts, config);
-  if (!config.useEmulation) return labels;
-  const { [OBSOLETE]: _, ...others } = labels;
-  return others;
 }
 
 async function readFacts({ dir, arch, realtimeFile = REALTIME_FILE }: LabellerOptions): Promise<NodeFacts> {

@@ -172,15 +172,6 @@ describe('labeller', () => {
     await clock.eventually(async () =>
       expect((await node()).metadata.labels).toHaveProperty(['node-labeller.kubevirt.io/obsolete-host-model'], 'true'),
     );
-
-    config = clusterConfig({
-      metadata: { name: 'kubevirt', resourceVersion: '3' },
-      spec: { configuration: { obsoleteCPUModels: { Haswell: true }, developerConfiguration: { useEmulation: true } } },
-    } as KubeVirt);
-    await clock.eventually(async () =>
-      expect((await node()).metadata.labels).not.toHaveProperty(['node-labeller.kubevirt.io/obsolete-host-model']),
-    );
-    expect(labeller.isHostModelObsolete()).toBe(false);
   });
 
   it('leaves a node alone whose labels an administrator keeps', async () => {
