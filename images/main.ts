@@ -8,7 +8,7 @@ import { ensureImages } from './ensure.js';
 
 export { IMAGE_NAMES, type ImageName } from './catalogue.js';
 export { ensureImages, type ImageArchives, type ImageOptions } from './ensure.js';
-export { tinyDisk } from './tiny-disk.js';
+export { launcherRoot, programOf, tinyDisk } from './unpacked.js';
 
 const isImageName = (name: string): name is ImageName => (IMAGE_NAMES as readonly string[]).includes(name);
 
