@@ -80,6 +80,8 @@ export function libvirtdConf({ hostUuid, logFilters }: DaemonSettings): string {
     max_workers: 8,
     prio_workers: 1,
     max_clients: 20,
+    // The only client is the launcher, which notices a dead socket by itself.
+    keepalive_interval: -1,
     admin_min_workers: 1,
     admin_max_workers: 1,
     log_outputs: logFilters === undefined ? '3:stderr' : '1:stderr',

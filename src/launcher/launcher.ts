@@ -33,6 +33,10 @@ const STATE_AFTER_EXIT_MS = 5_000;
 /** The node agent shuts the guest down when it hears of the mark; if it is away, the launcher does it. */
 const SELF_HELP_MS = 5_000;
 
+/** A libvirt that hangs must not keep the pod: after this long QEMU is ended without it. */
+const KILL_MS = 20_000;
+const CLOSE_MS = 5_000;
+
 const GONE: StateReport = { state: 'crashed', reason: 'unknown' };
 
 async function makeDirs({ uid }: LauncherOptions): Promise<void> {
@@ -56,6 +60,21 @@ async function bringUp(ctx: Ctx, parts: Parts): Promise<() => Promise<void>> {
   parts.session.warmUp();
   ctx.log.info({ ms: ctx.now() - begin }, 'Ready for commands');
   return () => server.close();
+}
+
+/** Rejects with Timeout when `work` takes longer; the work itself goes on. */
+async function within<T>(ctx: Ctx, ms: number, what: string, work: Promise<T>): Promise<T> {
+  const done = new AbortController();
+  const late = sleep(ctx.clock, ms, done.signal).then(() => {
+    throw new KvError('Timeout', `${what} did not end within ${ms / 1000} s`);
+  });
+  // Whichever loses is settled later, by nobody's interest.
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    done.abort();
+  }
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -94,7 +113,7 @@ async function windDown(ctx: Ctx, parts: Parts, options: LauncherOptions, ended:
   await sleep(ctx.clock, graceMs - patience, ended);
   if (ended.aborted) return;
   ctx.log.warn({}, 'The grace period is over; killing the guest');
-  await lifecycle.kill().catch((err: unknown) => {
+  await within(ctx, KILL_MS, 'killing the guest', lifecycle.kill()).catch((err: unknown) => {
     ctx.log.error({ err }, 'Cannot kill the guest by libvirt; ending QEMU directly');
     monitor.terminate();
   });
@@ -150,7 +169,7 @@ async function closeAll(ctx: Ctx, parts: Parts, closeServer: (() => Promise<void
   ];
   for (const step of steps) {
     try {
-      await step();
+      await within(ctx, CLOSE_MS, 'closing', Promise.resolve(step()));
     } catch (err) {
       // The process ends anyway; the other parts still get their turn.
       ctx.log.warn({ reason: messageOf(err) }, 'Closing failed');

@@ -20,10 +20,9 @@ function wake(): void {
 }
 
 async function turn(state: Running): Promise<void> {
+  // The wake-up timer of an earlier loop would fire again and again; it sleeps until somebody wakes this one.
+  ffi().sync.virEventUpdateTimeout(state.timer, NEVER_MS);
   while (!state.stopped) {
-    // The wake-up timer would fire again and again; it sleeps until somebody wakes the loop.
-    ffi().sync.virEventUpdateTimeout(state.timer, NEVER_MS);
-    if (state.stopped) return;
     if ((await ffi().runEventLoopOnce()) < 0) throw new KvError('Libvirt', "libvirt's event loop failed; no more events would arrive");
   }
 }

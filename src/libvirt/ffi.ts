@@ -71,6 +71,7 @@ export interface SyncCalls {
 
 export interface Libc {
   free(ptr: Ptr): void;
+  _exit(code: number): void;
 }
 
 export interface RawDomainInfo {
@@ -196,7 +197,10 @@ function bind(): Ffi {
   return {
     async: Object.fromEntries(Object.entries(ASYNC).map(([name, text]) => [name, promised(fromLib(name), text)])) as unknown as AsyncCalls,
     sync: Object.fromEntries(Object.entries(SYNC).map(([name, text]) => [name, lib.func(text)])) as unknown as SyncCalls,
-    libc: { free: c.func('void free(void *ptr)') as unknown as Libc['free'] },
+    libc: {
+      free: c.func('void free(void *ptr)') as unknown as Libc['free'],
+      _exit: c.func('void _exit(int code)') as unknown as Libc['_exit'],
+    },
     runEventLoopOnce: promised(lib, 'int virEventRunDefaultImpl(void)') as () => Promise<number>,
     idleTimer: c.symbol('abs') as Ptr,
     callback: (prototype, fn) => koffi.register(fn, protos[prototype] as ReturnType<typeof koffi.pointer>),

@@ -2,6 +2,7 @@
 export { createLibvirt } from './connection.js';
 export { LIFECYCLE_EVENTS, type LibvirtState, type LifecycleEvent } from './constants.js';
 export { isLibvirtError, type LibvirtErrorName } from './error.js';
+export { exitAtOnce } from './exit.js';
 export type {
   CapabilitiesQuery,
   Connection,

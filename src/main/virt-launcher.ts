@@ -9,7 +9,7 @@ import { RECORDED_CAPABILITIES } from '../launcher/capabilities-cache.js';
 import { type DaemonLayout, sessionLayout, systemLayout } from '../launcher/daemon-config.js';
 import { type Outcome, runLauncher } from '../launcher/launcher.js';
 import { type LauncherOptions, parseLauncherOptions } from '../launcher/options.js';
-import { createLibvirt } from '../libvirt/index.js';
+import { createLibvirt, exitAtOnce } from '../libvirt/index.js';
 import { run } from '../linux/exec.js';
 
 const DEFAULT_VERBOSITY = 2;
@@ -28,7 +28,7 @@ function layout(asRoot: boolean): DaemonLayout {
 
 function end({ exitCode, lastWords }: Outcome): never {
   if (lastWords !== undefined) process.stderr.write(`${lastWords}\n`);
-  process.exit(exitCode);
+  exitAtOnce(exitCode);
 }
 
 async function main(): Promise<void> {
