@@ -52,7 +52,6 @@ export async function detectImageFormat(path: string): Promise<ImageFormat> {
 
 /** A qcow2 of its own, or one over a backing image (then its size is the backing image's). */
 export async function createQcow2(ctx: Ctx, run: Run, path: string, content: Overlay | { readonly sizeBytes: bigint }): Promise<void> {
-  const args =
-    'backing' in content ? ['-F', content.backingFormat, '-b', content.backing, path] : [path, content.sizeBytes.toString()];
+  const args = 'backing' in content ? ['-F', content.backingFormat, '-b', content.backing, path] : [path, content.sizeBytes.toString()];
   await run(ctx, 'qemu-img', ['create', '-q', '-f', 'qcow2', ...args]);
 }
