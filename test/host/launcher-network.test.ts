@@ -2,10 +2,10 @@
 // by DHCP. A second network namespace plays the guest's network card, as QEMU's own guest here has no operating system.
 import { chmod, mkdir, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import type { LauncherInterface } from '../../src/core/network/caches.js';
-import { checkPrerequisites, emptyGuest, LauncherPod } from './launcher-pod.js';
+import { checkPrerequisites, emptyGuest, LauncherPod, removeBundle } from './launcher-pod.js';
 import { createNs, type TestNs } from './namespaces.js';
 
 const WAIT = { timeout: 20_000, interval: 50 };
@@ -66,6 +66,7 @@ function networkedGuest(): VirtualMachineInstance {
 let pod: LauncherPod;
 let peer: TestNs | undefined;
 beforeAll(checkPrerequisites);
+afterAll(removeBundle);
 afterEach(async () => {
   peer?.remove();
   peer = undefined;

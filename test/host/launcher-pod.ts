@@ -1,10 +1,10 @@
 // A launcher as in its pod, but on this machine: the bundled process under tini, as user 107, in namespaces of its own, with a scratch
 // directory for /run. The test plays the node agent: it reaches the sockets through the scratch directory.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import {
@@ -77,8 +77,13 @@ async function makeBundle(): Promise<string> {
     outfile,
     logLevel: 'error',
   });
-  process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
   return outfile;
+}
+
+/** To be called when the last launcher of a test file is gone. */
+export async function removeBundle(): Promise<void> {
+  if (bundle !== undefined) await rm(dirname(await bundle), { recursive: true, force: true });
+  bundle = undefined;
 }
 
 async function descendants(pid: number): Promise<number[]> {
