@@ -41,6 +41,17 @@ describe('machineReason', () => {
       { printableStatus: 'ErrImagePull', conditions: [{ type: 'Ready', status: 'False', message: 'no such image' }] },
       'ErrImagePull: no such image',
     ],
+    [
+      'without a node: not what Ready repeats',
+      {
+        printableStatus: 'ErrorUnschedulable',
+        conditions: [
+          { type: 'Ready', status: 'False', message: 'it does not run' },
+          { type: 'PodScheduled', status: 'False', message: 'no node fits' },
+        ],
+      },
+      'ErrorUnschedulable: no node fits',
+    ],
     ['running', { printableStatus: 'Running' }, undefined],
   ])('%s', (_title, status, expected) => {
     expect(machineReason({ metadata: { name: 'demo' }, status })).toBe(expected);

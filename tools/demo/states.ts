@@ -29,7 +29,9 @@ export function installReason(kubevirt: Observed): string | undefined {
 export function machineReason(vm: Observed): string | undefined {
   if (vm.status?.printableStatus === 'Running') return undefined;
   const state = vm.status?.printableStatus ?? 'virt-controller has not seen it yet';
-  const why = vm.status?.conditions?.find((each) => each.status !== 'True' && each.message);
+  // Ready only repeats that it does not run; any other condition says why.
+  const open = vm.status?.conditions?.filter((each) => each.status !== 'True' && each.message) ?? [];
+  const why = open.find((each) => each.type !== 'Ready') ?? open[0];
   return [state, sentence(why)].filter(Boolean).join(': ');
 }
 
