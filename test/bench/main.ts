@@ -1,0 +1,39 @@
+// `npm run bench -- boot|footprint|idle [--json] [--keep]`: measures on the local cluster and prints tables on standard output, or the
+// raw data with --json; progress goes to standard error. Only argv and the exit code live here.
+import { parseArgs } from 'node:util';
+import { messageOf } from '../../src/base/errors.js';
+import { timedLog } from '../cluster/progress.js';
+import { boot } from './boot.js';
+import { footprint } from './footprint.js';
+import { idle } from './idle.js';
+import { type Bench, prepare } from './prepare.js';
+import { type Report, renderJson, renderReport } from './report.js';
+
+const BENCHES: Readonly<Record<string, (bench: Bench) => Promise<Report>>> = { boot, footprint, idle };
+const USAGE = `usage: npm run bench -- ${Object.keys(BENCHES).join('|')} [--json] [--keep]`;
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { json: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
+  const measure = BENCHES[positionals[0] ?? ''];
+  if (!measure || positionals.length !== 1) throw new Error(USAGE);
+  const log = timedLog((line) => process.stderr.write(`${line}\n`));
+  const bench = await prepare(log, values.keep);
+  try {
+    const result = await measure(bench);
+    process.stdout.write(`${values.json ? renderJson(result) : renderReport(result)}\n`);
+    return 0;
+  } finally {
+    await bench.close();
+  }
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (err) {
+  process.stderr.write(`${messageOf(err)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,63 @@
+// Memory of processes as the kernel counts it: RSS is what is mapped in, PSS divides what is shared among its users. Parsing is pure.
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+
+export interface Memory {
+  readonly rss: number;
+  readonly pss: number;
+}
+
+export interface ProcessMemory extends Memory {
+  readonly pid: number;
+  /** The program, e.g. `libvirtd`; for Node the script it runs. */
+  readonly program: string;
+}
+
+const KIB = 1024;
+
+/** Text of /proc/<pid>/smaps_rollup; bytes. */
+export function parseSmapsRollup(text: string): Memory {
+  const bytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * KIB;
+  return { rss: bytes('Rss'), pss: bytes('Pss') };
+}
+
+/** NUL-separated command line → short name. */
+export function programName(cmdline: string): string {
+  const args = cmdline.split('\0').filter((arg) => arg !== '');
+  const first = basename(args[0] ?? '');
+  if (first !== 'node') return first;
+  const script = args.slice(1).find((arg) => !arg.startsWith('-'));
+  return script ? basename(script).replace(/\.js$/, '') : first;
+}
+
+/** Control group paths name a pod by its uid, with the systemd driver in another spelling. */
+export function isInPod(cgroup: string, podUid: string): boolean {
+  return cgroup.includes(`pod${podUid}`) || cgroup.includes(`pod${podUid.replaceAll('-', '_')}`);
+}
+
+function readProc(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    // The process ended between the listing and the read.
+    return '';
+  }
+}
+
+/** All processes of a pod except the pause process that holds its namespaces. */
+export function processesOfPod(podUid: string): ProcessMemory[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry) && isInPod(readProc(entry, 'cgroup'), podUid))
+    .map((pid) => ({
+      pid: Number(pid),
+      program: programName(readProc(pid, 'cmdline')),
+      ...parseSmapsRollup(readProc(pid, 'smaps_rollup')),
+    }))
+    .filter(({ program, rss }) => program !== '' && program !== 'pause' && rss > 0);
+}
+
+export const isQemu = ({ program }: Pick<ProcessMemory, 'program'>): boolean => program.startsWith('qemu-system');
+
+export function totalOf(processes: readonly Memory[]): Memory {
+  return processes.reduce((sum, { rss, pss }) => ({ rss: sum.rss + rss, pss: sum.pss + pss }), { rss: 0, pss: 0 });
+}
