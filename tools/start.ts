@@ -11,11 +11,15 @@ import { untilSignal } from './run/steps.js';
 
 const say = (line: string) => console.log(line);
 
+const HOUR_MS = 3_600_000;
+
 function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
+  // A signal handler alone does not keep the process alive.
+  const awake = setInterval(() => undefined, HOUR_MS);
+  return new Promise<never>((_, reject) => {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+  }).finally(() => clearInterval(awake));
 }
 
 interface Session {

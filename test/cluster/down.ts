@@ -7,7 +7,7 @@ import type { ClusterConfig } from './config.js';
 import { withLock } from './lock.js';
 import { removeHostNetwork } from './network.js';
 import { removeMadeDirs, stopNode } from './node.js';
-import { readRecords, removeRecord } from './process-records.js';
+import { findUnrecorded, readCommandLines, readRecords, recordOf, removeRecord } from './process-records.js';
 import { stopProcess } from './processes.js';
 import type { Log } from './progress.js';
 import { run, tryRun } from './run.js';
@@ -28,12 +28,22 @@ export async function tearDown(config: ClusterConfig, log: Log): Promise<void> {
     await stopProcess(record, 0);
     removeRecord(config.pidsDir, record.name);
   }
+  await endUnrecorded(config);
   await removeCgroups(readCgroupLayout(), config.cgroup);
   await unmountBelow(config.stateDir);
   for (const device of loops) await tryRun(['losetup', '-d', device]);
   await removeHostNetwork(config);
   removeMadeDirs(config);
   removeState(config);
+}
+
+/** For the day when somebody removed the records, or an `up` died between a start and its record. */
+async function endUnrecorded(config: ClusterConfig): Promise<void> {
+  const paths = [config.binDir, ...config.nodes.map((node) => join(node.dir, 'node.sh'))];
+  for (const pid of findUnrecorded(paths, readCommandLines())) {
+    const record = pid === process.pid ? undefined : recordOf(`unrecorded-${pid}`, pid, []);
+    if (record) await stopProcess(record, 0);
+  }
 }
 
 function removeState(config: ClusterConfig): void {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
+  findUnrecorded,
   isAlive,
   isSameProcess,
   type ProcessRecord,
@@ -77,6 +78,19 @@ describe('records on disk', () => {
   it('of no folder are none', () => {
     expect(readRecords(join(dir, 'absent'))).toEqual([]);
   });
+});
+
+it('finds processes without a record by paths that only ours have', () => {
+  const lines = new Map([
+    [1, ['/sbin/init']],
+    [20, ['/state/bin/etcd', '--data-dir=/state/etcd']],
+    [21, ['nsenter', '-t', '7', '--', '/state/bin/kubelet']],
+    [22, ['unshare', 'sh', '/state/node1/node.sh']],
+    [23, ['tail', '-f', '/state/logs/etcd.log']],
+    [24, ['/state/binary']],
+    [25, []],
+  ]);
+  expect(findUnrecorded(['/state/bin', '/state/node1/node.sh'], lines)).toEqual([20, 21, 22]);
 });
 
 it('follows a real process to its end', async () => {

@@ -101,6 +101,26 @@ export function removeRecord(dir: string, name: string): void {
   rmSync(join(dir, `${name}.json`), { force: true });
 }
 
+/** Processes of this cluster without a record, told by paths that only its own have on their command lines. */
+export function findUnrecorded(paths: readonly string[], commandLines: ReadonlyMap<number, readonly string[]>): number[] {
+  const isOurs = (args: readonly string[]) => args.some((arg) => paths.some((path) => arg === path || arg.startsWith(`${path}/`)));
+  return [...commandLines].flatMap(([pid, args]) => (isOurs(args) ? [pid] : []));
+}
+
+export function readCommandLines(): Map<number, string[]> {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return new Map(pids.map((pid) => [Number(pid), readArgs(pid)]));
+}
+
+function readArgs(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    // The process ended meanwhile.
+    return [];
+  }
+}
+
 function listRecords(dir: string): string[] {
   try {
     return readdirSync(dir)
