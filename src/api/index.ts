@@ -19,6 +19,8 @@ export * from './core/v1/virtual-machine-instance-migration-state.js';
 export * from './core/v1/virtual-machine-instance-status.js';
 export * from './core/v1/volume.js';
 export * from './domain-report.js';
+export * from './instancetype/v1beta1/instancetype.js';
+export * from './instancetype/v1beta1/preference.js';
 export * from './kube/pod.js';
 export * from './kube/scheduling.js';
 export * from './kube/storage.js';

@@ -77,9 +77,11 @@ async function vmRequest(vm: VirtualMachine, request: AdmissionRequest, context:
   return { vm, ...(old ? { old } : {}), ...(vmi ? { vmi } : {}), namespace, isOwnAccount: own(request, context) };
 }
 
-const validateVm = about(VM, async (object, request, context) =>
-  responseOf(admitVm(await vmRequest(object as VirtualMachine, request, context), context.config())),
-);
+const validateVm = about(VM, async (object, request, context) => {
+  const asked = await vmRequest(object as VirtualMachine, request, context);
+  const chosen = await context.facts.chosen(asked.vm, asked.namespace);
+  return responseOf(admitVm({ ...asked, chosen }, context.config()));
+});
 
 const validateVmiCreate = about(VMI, (object, request, context) =>
   responseOf(admitVmiCreate(object as VirtualMachineInstance, context.config(), own(request, context))),
@@ -168,7 +170,7 @@ export function reviewHandler(
 }
 
 export function webhookRoutes(deps: WebhookDeps): Route[] {
-  const context: Context = { ...deps, facts: createFacts(deps.client, deps.clock), structural: createStructuralCheck() };
+  const context: Context = { ...deps, facts: createFacts(deps.client, deps.clock, deps.log), structural: createStructuralCheck() };
   return Object.entries(ADMITTERS).map(([path, admitter]) => ({
     method: 'POST',
     path,

@@ -5,4 +5,4 @@ export { type BrokenRequirement, brokenRequirements } from './hyperv.js';
 export { memoryHotplugProblem } from './live-update.js';
 export { defaultVm, type VmDefaultsContext } from './vm.js';
 export { type DefaultsContext, defaultVmi, PCI_TOPOLOGY_ANNOTATION } from './vmi.js';
-export { defaultVmiSpec } from './vmi-spec.js';
+export { defaultVmiSpec, setDefaultNetwork, setMissingDisks } from './vmi-spec.js';

@@ -56,7 +56,8 @@ function setPullPolicies(spec: VirtualMachineInstanceSpec): void {
   }
 }
 
-function setDefaultNetwork(spec: VirtualMachineInstanceSpec, config: ClusterConfig): string | undefined {
+/** Answers why the cluster's default binding cannot be used, if it cannot. */
+export function setDefaultNetwork(spec: VirtualMachineInstanceSpec, config: ClusterConfig): string | undefined {
   const { devices } = spec.domain;
   if (devices.autoattachPodInterface === false || spec.networks?.length || devices.interfaces?.length) return undefined;
   const binding = config.spec.network?.defaultNetworkInterface;
@@ -69,7 +70,7 @@ function setDefaultNetwork(spec: VirtualMachineInstanceSpec, config: ClusterConf
   return undefined;
 }
 
-function setMissingDisks(spec: VirtualMachineInstanceSpec): void {
+export function setMissingDisks(spec: VirtualMachineInstanceSpec): void {
   const { devices } = spec.domain;
   const attached = new Set([...(devices.disks ?? []), ...(devices.filesystems ?? [])].map((d) => d.name));
   const missing = (spec.volumes ?? []).filter((v) => !attached.has(v.name));

@@ -12,6 +12,7 @@ import { admitVmiCreate, admitVmiUpdate } from '../../../src/webhooks/validate/v
 import { allow, structuralVerdict, type Verdict } from '../../../src/webhooks/verdict.js';
 import type { OracleCase } from '../oracle-case.js';
 import { configOf, envOf, type GateLists, given, INSTALL_NAMESPACE, userOf } from './admission-case.js';
+import { givenBy, specIn } from './instancetype-case.js';
 
 const PROFILES: Readonly<Record<string, GateLists>> = {
   default: {},
@@ -39,7 +40,8 @@ function vmRequest(testCase: OracleCase): Parameters<typeof admitVm>[0] {
   const { name, namespace = 'default' } = vm.metadata;
   const vmi = envOf<VirtualMachineInstance>(testCase, 'VirtualMachineInstance').find((v) => v.metadata.name === name);
   const active = vm.status?.ready === true && vmi ? { vmi } : {};
-  return { vm, ...(old ? { old } : {}), ...active, namespace, isOwnAccount: own(testCase) };
+  const chosen = { instancetype: givenBy(specIn(testCase, 'instancetype')), preference: givenBy(specIn(testCase, 'preference')) };
+  return { vm, ...(old ? { old } : {}), ...active, chosen, namespace, isOwnAccount: own(testCase) };
 }
 
 function vmiUpdate(testCase: OracleCase, config: ClusterConfig): Verdict {
@@ -65,7 +67,7 @@ const ADMIT: Readonly<Record<string, Admit>> = {
     }),
 };
 
-function shown(verdict: Verdict): unknown {
+export function shown(verdict: Verdict): unknown {
   if (verdict.allowed) return { allowed: true };
   return 'causes' in verdict
     ? { allowed: false, causes: verdict.causes.slice(0, MOST_CAUSES), code: 422 }

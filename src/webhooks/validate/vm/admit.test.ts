@@ -24,6 +24,35 @@ const template = (spec: object): object => ({ dataVolumeTemplates: [{ metadata: 
 const used = { volumes: [{ name: 'v', dataVolume: { name: 'dv' } }] };
 const sourced = { pvc: {}, source: { blank: {} } };
 
+describe('admitVm with an instance type and a preference', () => {
+  const machine = vm({}, undefined, { domain: { devices: {} } });
+  const instancetype = { cpu: { guest: 3 }, memory: { guest: '2Gi' } };
+  it.each<[string, VirtualMachine, NonNullable<VmRequest['chosen']>, unknown[]]>([
+    ['found', machine, { instancetype }, ['allowed']],
+    ['in conflict', vm(), { instancetype }, [expect.stringMatching(/^Invalid spec.template.spec.domain.memory.guest: VM field/)]],
+    [
+      'spread unevenly',
+      machine,
+      { instancetype, preference: { cpu: { preferredCPUTopology: 'spread' } } },
+      [expect.stringMatching(/^Invalid instancetype.spec.cpu.guest: /)],
+    ],
+    [
+      'too small',
+      machine,
+      { instancetype, preference: { requirements: { cpu: { guest: 4 } } } },
+      [expect.stringMatching(/^NotFound spec.instancetype: failure checking preference requirements: /)],
+    ],
+    [
+      'judged as expanded',
+      machine,
+      { preference: { devices: { preferredVideoType: 'vga' } }, instancetype: { ...instancetype, ioThreadsPolicy: 'none' } },
+      [expect.stringContaining('ioThreadsPolicy')],
+    ],
+  ])('%s', (_name, given, chosen, wanted) => {
+    expect(admit(given, { chosen })).toEqual(wanted);
+  });
+});
+
 describe('admitVm', () => {
   it.each<[string, VirtualMachine, string[]]>([
     ['sound', vm(), ['allowed']],

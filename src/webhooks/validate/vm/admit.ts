@@ -1,14 +1,16 @@
 // Admission of a VirtualMachine on create, update and status update. Pure: the caller has read the VM's VMI if there is one. Stages stop
-// at the first that refuses, as the later ones rely on the earlier.
+// at the first that refuses, as the later ones rely on the earlier. The template is judged with its instance type and preference applied.
 import { isDeepStrictEqual } from 'node:util';
 import { isDeleting, type VirtualMachine, type VirtualMachineInstance } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { defaultVmiSpec } from '../../../core/defaults/index.js';
+import type { Chosen } from '../../../core/instancetype/index.js';
 import { allow, refuse, type Verdict, verdictOf } from '../../verdict.js';
 import type { Causes } from '../rule.js';
 import { discontinuedBindings, withdrawnGates } from '../vmi/rules.js';
 import { templateNamespaces } from './data-volume-templates.js';
 import { inProgressCauses } from './in-progress.js';
+import { unmetRequirements, withChosen } from './instancetype.js';
 import { vmSpecCauses } from './spec.js';
 import { volumeRequestCauses } from './volume-requests.js';
 
@@ -17,6 +19,8 @@ export interface VmRequest {
   /** On updates. */
   readonly old?: VirtualMachine;
   readonly vmi?: VirtualMachineInstance;
+  /** The instance type and preference that it names, as far as they were found. */
+  readonly chosen?: Chosen;
   readonly namespace: string;
   readonly isOwnAccount: boolean;
 }
@@ -41,15 +45,18 @@ function defaulted(vm: VirtualMachine, config: ClusterConfig): { vm: VirtualMach
 }
 
 export function admitVm(request: VmRequest, config: ClusterConfig): Verdict {
-  const { vm, old, vmi, namespace, isOwnAccount } = request;
+  const { vm, old, vmi, chosen = {}, namespace, isOwnAccount } = request;
   if (isDeleting(vm)) return allow();
-  const full = defaulted(vm, config);
+  const applied = withChosen(vm, chosen);
+  if ('causes' in applied) return verdictOf(applied.causes);
+  const full = defaulted(applied.vm, config);
   if ('problem' in full) return refuse(full.problem);
   const { spec } = full.vm;
   const template = spec.template?.spec;
   const templatesChanged = !old || !isDeepStrictEqual(old.spec.dataVolumeTemplates, vm.spec.dataVolumeTemplates);
   const refusal = firstRefusal([
-    () => (!old && template ? withdrawnGates(template, config) : []),
+    () => unmetRequirements(template, chosen),
+    () => (!old && vm.spec.template?.spec ? withdrawnGates(vm.spec.template.spec, config) : []),
     () => (!old && template ? discontinuedBindings(template, 'spec', config) : []),
     () => vmSpecCauses(spec, 'spec', config, isOwnAccount),
     () => (templatesChanged ? templateNamespaces(vm.spec, vm.metadata.namespace ?? namespace) : []),

@@ -1,0 +1,110 @@
+// Instance types: fields, types and required-ness of the API objects. Read by core/instancetype and the webhooks. Decides nothing.
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { IsArray, IsBoolean, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { JSONSchema } from 'class-validator-jsonschema';
+import { Hugepages, NUMA, Realtime } from '../../core/v1/cpu.js';
+import { GPU, HostDevice } from '../../core/v1/devices.js';
+import { DiskIOThreads } from '../../core/v1/disk.js';
+import { LaunchSecurity } from '../../core/v1/firmware.js';
+import type { ObjectMeta, Quantity } from '../../meta.js';
+import { IsQuantity, IsStringMap } from '../../schema/decorators.js';
+
+export class CPUInstancetype {
+  @IsBoolean()
+  @IsOptional()
+  dedicatedCPUPlacement?: boolean;
+  @IsInt()
+  @JSONSchema({ format: 'int64' })
+  guest!: number;
+  @IsBoolean()
+  @IsOptional()
+  isolateEmulatorThread?: boolean;
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int64' })
+  maxSockets?: number;
+  @IsString()
+  @IsOptional()
+  model?: string;
+  @ValidateNested()
+  @Type(() => NUMA)
+  @IsOptional()
+  numa?: NUMA;
+  @ValidateNested()
+  @Type(() => Realtime)
+  @IsOptional()
+  realtime?: Realtime;
+}
+
+export class MemoryInstancetype {
+  @IsQuantity()
+  guest!: Quantity;
+  @ValidateNested()
+  @Type(() => Hugepages)
+  @IsOptional()
+  hugepages?: Hugepages;
+  @IsQuantity()
+  @IsOptional()
+  maxGuest?: Quantity;
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int32' })
+  overcommitPercent?: number;
+}
+
+export class VirtualMachineInstancetypeSpec {
+  @IsStringMap()
+  @IsOptional()
+  annotations?: Record<string, string>;
+  @ValidateNested()
+  @Type(() => CPUInstancetype)
+  cpu!: CPUInstancetype;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => GPU)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  gpus?: GPU[];
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => HostDevice)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  hostDevices?: HostDevice[];
+  @ValidateNested()
+  @Type(() => DiskIOThreads)
+  @IsOptional()
+  ioThreads?: DiskIOThreads;
+  @IsString()
+  @IsOptional()
+  ioThreadsPolicy?: string;
+  @ValidateNested()
+  @Type(() => LaunchSecurity)
+  @IsOptional()
+  launchSecurity?: LaunchSecurity;
+  @ValidateNested()
+  @Type(() => MemoryInstancetype)
+  memory!: MemoryInstancetype;
+  @IsStringMap()
+  @IsOptional()
+  nodeSelector?: Record<string, string>;
+  @IsString()
+  @IsOptional()
+  schedulerName?: string;
+}
+
+export class VirtualMachineInstancetype {
+  @IsString()
+  @IsOptional()
+  apiVersion?: string;
+  @IsString()
+  @IsOptional()
+  kind?: string;
+  @IsObject()
+  @IsOptional()
+  metadata!: ObjectMeta;
+  @ValidateNested()
+  @Type(() => VirtualMachineInstancetypeSpec)
+  spec!: VirtualMachineInstancetypeSpec;
+}

@@ -1,0 +1,91 @@
+// Which object holds a VM's instance type or preference: a revision kept for this VM, or the live object that the matcher names. Pure: says
+// what to read and makes a spec of what was read; the reading is the caller's.
+import type {
+  InstancetypeMatcher,
+  KubeObject,
+  PreferenceMatcher,
+  VirtualMachine,
+  VirtualMachineInstancetypeSpec,
+  VirtualMachinePreferenceSpec,
+} from '../../api/index.js';
+import { fail, ok, type Result } from '../../base/result.js';
+
+interface Specs {
+  readonly instancetype: VirtualMachineInstancetypeSpec;
+  readonly preference: VirtualMachinePreferenceSpec;
+}
+export type Family = keyof Specs;
+
+const KINDS = {
+  instancetype: { own: 'VirtualMachineInstancetype', cluster: 'VirtualMachineClusterInstancetype' },
+  preference: { own: 'VirtualMachinePreference', cluster: 'VirtualMachineClusterPreference' },
+} as const;
+const STATUS_REF = { instancetype: 'instancetypeRef', preference: 'preferenceRef' } as const;
+const OBJECT_NAME_LABEL = 'instancetype.kubevirt.io/object-name';
+
+export interface Reference {
+  readonly kind: (typeof KINDS)[Family]['own' | 'cluster'];
+  readonly name: string;
+  /** Absent for cluster-wide kinds. */
+  readonly namespace?: string;
+}
+
+export interface Lookup {
+  readonly family: Family;
+  readonly revision?: {
+    readonly name: string;
+    /** A revision of another object is passed over: the matcher has changed since it was kept. */
+    readonly onlyOf?: string;
+  };
+  readonly object: Result<Reference, string>;
+}
+
+type Matcher = InstancetypeMatcher | PreferenceMatcher;
+
+function referenceOf(matcher: Matcher, family: Family, namespace: string): Result<Reference, string> {
+  const { own, cluster } = KINDS[family];
+  const kind = (matcher.kind ?? '').toLowerCase();
+  const name = matcher.name ?? '';
+  const named = (known: string): boolean => kind === known.toLowerCase() || kind === `${known.toLowerCase()}s`;
+  if (named(own)) return ok({ kind: own, name, namespace });
+  if (kind === '' || named(cluster)) return ok({ kind: cluster, name });
+  return fail(`spec.${family}.kind is ${matcher.kind}; it must be ${own} or ${cluster}`);
+}
+
+/** What to read for a VM; undefined when it names none of the family. */
+export function lookupOf(vm: VirtualMachine, family: Family): Lookup | undefined {
+  const matcher: Matcher | undefined = vm.spec[family];
+  if (!matcher) return undefined;
+  const object = referenceOf(matcher, family, vm.metadata.namespace ?? 'default');
+  if (matcher.revisionName) return { family, object, revision: { name: matcher.revisionName } };
+  const kept = vm.status?.[STATUS_REF[family]]?.controllerRevisionRef?.name;
+  return kept ? { family, object, revision: { name: kept, onlyOf: matcher.name ?? '' } } : { family, object };
+}
+
+export interface ControllerRevision extends KubeObject {
+  readonly data?: { readonly kind?: string; readonly spec?: unknown };
+}
+
+export interface Found {
+  readonly revision?: ControllerRevision;
+  readonly object?: { readonly spec?: unknown };
+}
+
+function fromRevision<F extends Family>(family: F, revision: ControllerRevision): Result<Specs[F], string> {
+  const { kind = '', spec } = revision.data ?? {};
+  const known: readonly string[] = Object.values(KINDS[family]);
+  if (known.includes(kind) && spec) return ok(spec as Specs[F]);
+  return fail(`ControllerRevision ${revision.metadata.name} holds a ${kind || 'nameless kind'}, not ${known.join(' or ')}`);
+}
+
+/** The spec in what was found, or why there is none. */
+export function specFrom<F extends Family>(lookup: Lookup & { family: F }, found: Found): Result<Specs[F], string> {
+  const { revision, object } = lookup;
+  if (revision && !found.revision) return fail(`ControllerRevision ${revision.name} was not found`);
+  const isMeant = revision?.onlyOf === undefined || found.revision?.metadata.labels?.[OBJECT_NAME_LABEL] === revision.onlyOf;
+  if (found.revision && isMeant) return fromRevision(lookup.family, found.revision);
+  if (!object.ok) return object;
+  if (found.object?.spec) return ok(found.object.spec as Specs[F]);
+  const { kind, name, namespace } = object.value;
+  return fail(`${kind} ${namespace ? `${namespace}/` : ''}${name || '(no name given)'} was not found`);
+}
