@@ -34,7 +34,7 @@ const VM_ROWS: readonly Row[] = [
   served('stop'),
   served('restart'),
   missing('migrate', 'PUT', MIGRATION),
-  missing('expand-spec', 'GET', 'instance types are not applied yet'),
+  missing('expand-spec', 'GET', 'the kinds of instance types are not installed yet'),
   missing('objectgraph', 'GET', GRAPH),
   missing('evacuate/cancel', 'PUT', MIGRATION),
   stream(missing('portforward/:port', 'GET', STREAM, false)),
@@ -81,7 +81,7 @@ export const SUBRESOURCES: readonly SubresourceRow[] = [
 
 /** Below the group's version, outside any object. */
 export const MISSING_GROUP_PATHS: readonly { readonly path: string; readonly method: Verb; readonly missing: string }[] = [
-  { path: 'namespaces/:ns/expand-vm-spec', method: 'PUT', missing: 'instance types are not applied yet' },
+  { path: 'namespaces/:ns/expand-vm-spec', method: 'PUT', missing: 'the kinds of instance types are not installed yet' },
   { path: 'start-cluster-profiler', method: 'GET', missing: 'profiles are not collected yet' },
   { path: 'stop-cluster-profiler', method: 'GET', missing: 'profiles are not collected yet' },
   { path: 'dump-cluster-profiler', method: 'GET', missing: 'profiles are not collected yet' },
