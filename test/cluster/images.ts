@@ -16,6 +16,11 @@ export interface Loaded {
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 const IMPORT_TIMEOUT_MS = 600_000;
+/**
+ * The label makes containerd take off the mark of its CRI plugin when a name moves to another image. Without that, the plugin believes it
+ * knows the image already, gives it no name by its id, and a pod that mounts it as a volume finds none.
+ */
+const IMPORT_OPTIONS = ['--local', '--digests=false', '--label', 'kubevirt-ts.loaded=true'];
 
 export function ctr(config: ClusterConfig, leader: number, args: readonly string[]): string[] {
   return ['nsenter', '-t', String(leader), '-m', '--', join(config.binDir, 'ctr'), '-a', CONTAINERD_SOCKET, '-n', 'k8s.io', ...args];
@@ -81,7 +86,7 @@ export async function loadIntoNode(config: ClusterConfig, node: NodeConfig, lead
   const loaded = readLoaded(node);
   const present = loaded.find((entry) => entry.file === file);
   if (present && (await hasAll(config, leader, present.names))) return [...present.names];
-  const output = await run(ctr(config, leader, ['images', 'import', '--local', '--digests=false', resolve(archive)]), {
+  const output = await run(ctr(config, leader, ['images', 'import', ...IMPORT_OPTIONS, resolve(archive)]), {
     timeoutMs: IMPORT_TIMEOUT_MS,
   });
   const names = importedNames(output);
