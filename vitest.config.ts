@@ -15,7 +15,11 @@ export default defineConfig({
     ...shared,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['**/*.test.ts'] },
     projects: [
-      project('unit', ['src/**/*.test.ts', 'test/{golden,cluster,builders,fakes,sim,oracle,bench}/**/*.test.ts', '{tools,images}/**/*.test.ts'], 10_000),
+      project(
+        'unit',
+        ['src/**/*.test.ts', 'test/{golden,cluster,builders,fakes,sim,oracle,bench}/**/*.test.ts', '{tools,images}/**/*.test.ts'],
+        10_000,
+      ),
       project('host', ['test/host/**/*.test.ts'], 60_000, serial),
       project('apiserver', ['test/apiserver/**/*.test.ts'], 120_000, serial),
       project('e2e', ['test/e2e/**/*.test.ts'], 300_000, { ...serial, globalSetup: ['test/e2e/global-setup.ts'] }),

@@ -18,7 +18,11 @@ const rooms = {
 
 // Packages that exactly one place may load (type-only imports are exempt).
 const owners = [
-  { name: 'schema', packages: ['class-validator', 'class-transformer', 'class-validator-jsonschema', 'reflect-metadata'], only: '^src/(api/|base/crypto)' },
+  {
+    name: 'schema',
+    packages: ['class-validator', 'class-transformer', 'class-validator-jsonschema', 'reflect-metadata'],
+    only: '^src/(api/|base/crypto)',
+  },
   { name: 'observability', packages: ['pino', 'prom-client'], only: '^src/base/' },
   { name: 'kubernetes', packages: ['@kubernetes/client-node', '@dot-i/k8s-operator'], only: '^src/runtime/' },
   { name: 'grpc', packages: ['@grpc/grpc-js', '@grpc/proto-loader'], only: '^src/rpc/' },

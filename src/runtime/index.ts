@@ -1,6 +1,5 @@
 // The public face of the room: what controllers and mains import.
 export * from './client.js';
-export * from './conditions.js';
 export * from './finalizers.js';
 export { currentNamespace, kubeTransport, loadKubeConfig } from './kube-config.js';
 export type { LeaderElectionOptions } from './leader-election.js';

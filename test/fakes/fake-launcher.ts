@@ -35,20 +35,22 @@ export async function makePodDirs(options: FakeLauncherOptions): Promise<void> {
   for (const name of ['sockets', 'public']) await mkdir(volume(options, name), { recursive: true });
 }
 
+const definedDomain = (options: FakeLauncherOptions): DomainReport => ({
+  metadata: { name: 'vm', namespace: 'default', uid: options.uid ?? UID },
+  spec: {
+    disks: [{ name: 'root', target: 'vda' }],
+    interfaces: [{ name: 'default', mac: '02:00:00:aa:bb:cc' }],
+    machineType: 'pc-q35-10.0',
+  },
+  status: { status: 'NoState' },
+});
+
 export async function startFakeLauncher(options: FakeLauncherOptions): Promise<FakeLauncher> {
   await makePodDirs(options);
   const sockets = volume(options, 'sockets');
   const notify: NotifyClient = createNotifyClient(join(volume(options, 'public'), 'domain-notify-pipe.sock'));
   let server: RpcServer | undefined;
-  const base: DomainReport = {
-    metadata: { name: 'vm', namespace: 'default', uid: options.uid ?? UID },
-    spec: {
-      disks: [{ name: 'root', target: 'vda' }],
-      interfaces: [{ name: 'default', mac: '02:00:00:aa:bb:cc' }],
-      machineType: 'pc-q35-10.0',
-    },
-    status: { status: 'NoState' },
-  };
+  const base = definedDomain(options);
   const launcher: FakeLauncher = {
     commands: [],
     domain: undefined,

@@ -131,19 +131,27 @@ function bumpGeneration(seen: Seen): Step[] {
   return !isCurrent && deepEqual(stored.template, seen.vm.spec.template) ? [{ do: 'bumpGeneration', vmi }] : [];
 }
 
+/** Steps of a VM that is neither new nor deleted. */
+function decideRun(seen: Seen, now: number): Plan {
+  const vmi = ownVmi(seen);
+  const decision = decideRunStrategy({ vm: seen.vm, vmi, backoffMs: backoffLeftMs(seen.vm, now) });
+  const blocked = decision.actions.some(isStart) ? blockedStart(seen) : undefined;
+  if (blocked) return { steps: [], failure: blocked };
+  const { failure, recheckMs } = decision;
+  return {
+    steps: [...adopt(vmi), ...bumpGeneration(seen), ...decision.actions.flatMap((a) => stepOf(a, seen)), ...release(vmi)],
+    ...(failure && { failure }),
+    ...(recheckMs !== undefined && { recheckMs }),
+    ...(decision.actions.some((a) => a.do === 'addStartRequest') && { requestStart: true }),
+  };
+}
+
+const adopt = (vmi: VirtualMachineInstance | undefined): Step[] =>
+  vmi && !controllerOf(vmi) && !isDeleting(vmi) ? [{ do: 'adoptVmi', vmi }] : [];
+
 export function decideVm(seen: Seen, now: number): Plan {
   if (!seen.settled) return { steps: [] };
   if (isDeleting(seen.vm)) return decideDeletion(seen);
   if (!hasFinalizer(seen.vm) || !isMarked(seen.vm)) return { steps: [{ do: 'ensureFinalizer' }] };
-  const vmi = ownVmi(seen);
-  const adopt: Step[] = vmi && !controllerOf(vmi) && !isDeleting(vmi) ? [{ do: 'adoptVmi', vmi }] : [];
-  const decision = decideRunStrategy({ vm: seen.vm, vmi, backoffMs: backoffLeftMs(seen.vm, now) });
-  const blocked = decision.actions.some(isStart) ? blockedStart(seen) : undefined;
-  if (blocked) return { steps: [], failure: blocked };
-  return {
-    steps: [...adopt, ...bumpGeneration(seen), ...decision.actions.flatMap((a) => stepOf(a, seen)), ...release(vmi)],
-    ...(decision.failure ? { failure: decision.failure } : {}),
-    ...(decision.recheckMs === undefined ? {} : { recheckMs: decision.recheckMs }),
-    ...(decision.actions.some((a) => a.do === 'addStartRequest') ? { requestStart: true } : {}),
-  };
+  return decideRun(seen, now);
 }
