@@ -3,7 +3,7 @@ import type { Deployment } from '../../../api/index.js';
 import type { InstallContext } from '../install-context.js';
 import { componentDeployment } from './deployment.js';
 import { ACCOUNT, AUTHORITY, SECRET } from './names.js';
-import { httpsGet, PROFILE_DATA, processCommand, requests, secretVolume, tcpPort } from './pod-parts.js';
+import { httpsGet, PROFILE_DATA, processCommand, requests, secretVolume, startup, tcpPort } from './pod-parts.js';
 
 const DEFAULT_REPLICAS = 2;
 const NODES_PER_API = 10;
@@ -24,11 +24,9 @@ export function virtApi(context: InstallContext): Deployment {
       command: processCommand('virt-api'),
       args: ['--port', '8443', '--console-server-port', '8186', '--subresources-only', '-v', '2'],
       ports: [tcpPort('virt-api', 8443), tcpPort('metrics', 8443)],
-      readinessProbe: {
-        httpGet: httpsGet('/apis/subresources.kubevirt.io/v1/healthz'),
-        initialDelaySeconds: 15,
-        periodSeconds: 10,
-      },
+      env: [{ name: 'KUBEVIRT_VERSION', value: context.version }],
+      startupProbe: startup('/apis/subresources.kubevirt.io/v1/healthz'),
+      readinessProbe: { httpGet: httpsGet('/apis/subresources.kubevirt.io/v1/healthz'), periodSeconds: 10 },
       resources: requests('5m', '500Mi'),
     },
     volumes: [
@@ -49,8 +47,9 @@ export function virtController(context: InstallContext): Deployment {
       command: processCommand('virt-controller'),
       args: ['--launcher-image', context.launcherImage, '--port', '8443', '-v', '2'],
       ports: [tcpPort('metrics', 8443)],
-      livenessProbe: { httpGet: httpsGet('/healthz'), failureThreshold: 8, initialDelaySeconds: 15, timeoutSeconds: 10 },
-      readinessProbe: { httpGet: httpsGet('/leader'), initialDelaySeconds: 15, timeoutSeconds: 10 },
+      startupProbe: startup('/leader'),
+      livenessProbe: { httpGet: httpsGet('/healthz'), failureThreshold: 8, timeoutSeconds: 10 },
+      readinessProbe: { httpGet: httpsGet('/leader'), timeoutSeconds: 10 },
       resources: requests('10m', '275Mi'),
     },
     volumes: [

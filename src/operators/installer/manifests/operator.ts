@@ -122,7 +122,7 @@ export function operatorDeployment(namespace: string, { control, launcher, versi
     KUBEVIRT_VERSION: version,
   };
   const volumes = [secretVolume(SECRET.operator, '/etc/virt-operator/certificates', true), PROFILE_DATA];
-  const probe = { httpGet: httpsGet('/metrics'), initialDelaySeconds: 5, timeoutSeconds: 10 };
+  const probe = { httpGet: httpsGet('/metrics'), initialDelaySeconds: 1, timeoutSeconds: 10 };
   const labels = {
     [LABEL.app]: OPERATOR_NAME,
     name: OPERATOR_NAME,

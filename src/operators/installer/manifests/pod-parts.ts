@@ -77,6 +77,17 @@ export const tcpPort = (name: string, containerPort: number): NonNullable<Contai
   protocol: 'TCP',
 });
 
+/**
+ * Ready as soon as the process answers, asked once a second: a fixed first delay would be waited out on every start. A minute is
+ * long enough for a loaded node; then the kubelet restarts the container.
+ */
+export const startup = (path: string): NonNullable<Container['startupProbe']> => ({
+  httpGet: httpsGet(path),
+  periodSeconds: 1,
+  failureThreshold: 60,
+  timeoutSeconds: 5,
+});
+
 export const httpsGet = (path: string, port = 8443): NonNullable<NonNullable<Container['readinessProbe']>['httpGet']> => ({
   scheme: 'HTTPS',
   path,
