@@ -25,7 +25,8 @@ export function mutateVmiCreate(
   const defaulted = defaultVmi(preset.value, config, context);
   if (!defaulted.ok) return refused(defaulted.error, 400);
   const vmi = defaulted.value;
-  vmi.metadata.finalizers = [...(vmi.metadata.finalizers ?? []), FINALIZER.vmi];
+  // The VM controller sets it too, so that no guest is without it when this webhook is not there.
+  vmi.metadata.finalizers = [...new Set([...(vmi.metadata.finalizers ?? []), FINALIZER.vmi])];
   const transition = { phase: 'Pending', phaseTransitionTimestamp: context.now };
   vmi.status = {
     ...vmi.status,
