@@ -12,7 +12,10 @@ const CLUSTER = [
   'busybox-static',
 ];
 const IMAGES = ['mmdebstrap', 'buildah', 'debian-archive-keyring', 'ca-certificates'];
-const HOST_TESTS = ['libvirt0', 'qemu-utils', 'xorriso', 'nftables', 'iproute2', 'iputils-ping'];
+const HOST_TESTS = [
+  ...['libvirt0', 'libvirt-daemon', 'libvirt-daemon-driver-qemu', 'qemu-system-x86', 'qemu-utils'],
+  ...['tini', 'xorriso', 'nftables', 'iproute2', 'iputils-ping'],
+];
 
 const NOTHING = { debian: [], go: false };
 const EVERYTHING = { debian: [...new Set([...CLUSTER, ...IMAGES, ...HOST_TESTS])], go: true };
