@@ -1,6 +1,7 @@
 // Wires the VM controller to a manager: informers, indexes, expectations, queue. Called by virt-controller's main.
 import { controllerOf, isDeleting, keyOf, type ObjectKey, type VirtualMachine } from '../../api/index.js';
 import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import { StaleGuard } from '../../runtime/stale-guard.js';
 import type { Controller, Manager } from '../../runtime/types.js';
 import { REVISIONS_BY_OWNER, reconcileVm, vmKeysOfVmi } from './reconciler.js';
 
@@ -47,6 +48,7 @@ export function startVmController(manager: Manager, { random, workers = 3 }: { r
       client: manager.client,
       events: manager.events('virtualmachine-controller'),
       expectations,
+      stale: new StaleGuard(),
       random,
     }),
     sources: [

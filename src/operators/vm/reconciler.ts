@@ -15,6 +15,7 @@ import { hasCode, messageOf } from '../../base/errors.js';
 import { changeFinalizers } from '../../runtime/finalizers.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { CONTROLLER_REVISIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
 import { decideVm, type Plan, type Seen, type Step } from './decide.js';
 import { revisionNameOf, startRevision } from './revision.js';
@@ -33,6 +34,7 @@ export interface VmDeps {
   readonly client: KubeClient;
   readonly events: EventRecorder;
   readonly expectations: Expectations;
+  readonly stale: StaleGuard;
   /** [0, 1) */
   readonly random: () => number;
 }
@@ -144,7 +146,7 @@ async function report(d: VmDeps, key: ObjectKey, seen: Seen, plan: Plan, ctx: Ct
     random: d.random(),
   });
   if (deepEqual(status, seen.vm.status ?? {})) return undefined;
-  await d.client.update(VIRTUAL_MACHINES, { ...seen.vm, status }, { subresource: 'status' });
+  d.stale.written(key, seen.vm, await d.client.update(VIRTUAL_MACHINES, { ...seen.vm, status }, { subresource: 'status' }));
   return undefined;
 }
 
@@ -169,8 +171,10 @@ export const reconcileVm =
     const seen = observe(d, key);
     if (!seen) {
       d.expectations.forget(key);
+      d.stale.forget(key);
       return undefined;
     }
+    if (d.stale.isStale(key, seen.vm)) return undefined;
     const plan = decideVm(seen, ctx.now());
     const error = await attempt(async () => {
       for (const step of plan.steps) await perform(d, key, seen.vm, step);

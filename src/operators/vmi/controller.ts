@@ -1,6 +1,7 @@
 // Wires the VMI controller to a manager: informers, indexes, expectations, queue. Called by virt-controller's main.
 import { controllerOf, isDeleting, keyOf, type Pod, type VirtualMachineInstance } from '../../api/index.js';
 import { PERSISTENT_VOLUME_CLAIMS, PODS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import { StaleGuard } from '../../runtime/stale-guard.js';
 import type { Controller, Manager } from '../../runtime/types.js';
 import { PODS_BY_OWNER, reconcileVmi, type VmiDeps, vmiKeysOfPod } from './reconciler.js';
 import { claimOf } from './volumes.js';
@@ -56,6 +57,7 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
       client: manager.client,
       events: manager.events('virtualmachine-controller'),
       expectations,
+      stale: new StaleGuard(),
     }),
     sources: [
       { informer: vmis, keys: (vmi: VirtualMachineInstance) => [keyOf(vmi)] },

@@ -15,6 +15,7 @@ import { hasCode, messageOf } from '../../base/errors.js';
 import { changeFinalizers } from '../../runtime/finalizers.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
+import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Reconcile, Store } from '../../runtime/types.js';
 import { decideVmi, type Plan, type Step } from './decide.js';
 import { currentPod, isLauncherOf, isPodReady } from './pod-state.js';
@@ -34,6 +35,7 @@ export interface VmiDeps {
   readonly client: KubeClient;
   readonly events: EventRecorder;
   readonly expectations: Expectations;
+  readonly stale: StaleGuard;
   readonly launcherImage: string;
   /** The launcher pod for this VMI under the current configuration; throws KvError Invalid when it cannot be rendered. */
   readonly renderPod: (seen: Seen) => Pod;
@@ -143,11 +145,11 @@ async function write(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['fail
   if (isQuiet(seen.vmi, vmi, deepEqual)) return;
   if (isHandedOver(seen.vmi) || isFinal(seen.vmi)) {
     const ops = handedOverPatch(seen.vmi, vmi);
-    if (ops.length > 0) await d.client.jsonPatch(VIRTUAL_MACHINE_INSTANCES, key, ops);
+    if (ops.length > 0) d.stale.written(key, seen.vmi, await d.client.jsonPatch(VIRTUAL_MACHINE_INSTANCES, key, ops));
     const released = (seen.vmi.metadata.finalizers ?? []).filter((f) => !vmi.metadata.finalizers?.includes(f));
     if (released.length > 0) await releaseFinalizers(d, seen.vmi, released);
   } else {
-    await d.client.update(VIRTUAL_MACHINE_INSTANCES, vmi);
+    d.stale.written(key, seen.vmi, await d.client.update(VIRTUAL_MACHINE_INSTANCES, vmi));
   }
   for (const event of transitionEvents(seen.vmi, vmi)) d.events.event(seen.vmi, event.type, event.reason, event.message);
 }
@@ -169,8 +171,10 @@ export const reconcileVmi =
     const before = observe(d, key);
     if (!before) {
       d.expectations.forget(key);
+      d.stale.forget(key);
       return undefined;
     }
+    if (d.stale.isStale(key, before.vmi)) return undefined;
     const plan = decideVmi(before);
     const { seen, error } = await performAll(d, key, before, plan);
     if (error === undefined && plan.steps.some((s) => s.do === 'ensureFinalizer')) return undefined;
