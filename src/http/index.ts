@@ -9,6 +9,7 @@ export {
   requestOnce,
   type WebSocketDial,
 } from './client.js';
+export { dialPort, type PortTarget } from './dial-port.js';
 export { empty, type Handler, type HttpRequest, type HttpResponse, json, type Peer, text } from './messages.js';
 export { matchPath, parsePattern } from './route-match.js';
 export { type BodyFault, createHttpsServer, type HttpsServer, type HttpsServerOptions, type Route } from './server.js';

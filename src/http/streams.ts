@@ -6,7 +6,10 @@ import type { Clock } from '../base/clock.js';
 
 export interface PumpOptions {
   readonly clock: Clock;
+  /** Ends the stream. A text as its reason is told to the WebSocket's peer. */
   readonly signal: AbortSignal;
+  /** Told to the WebSocket's peer when the other connection ends. */
+  readonly endReason?: string;
   /** Time between pings; default 20 s. */
   readonly pingMs?: number;
   /** A peer silent for so long is gone; default 60 s. */
@@ -78,7 +81,7 @@ function keepAlive(ws: WebSocket, options: PumpOptions): () => void {
 
 /** Binary frames ↔ bytes; text frames are ignored. Resolves when both sides are closed. */
 export function pump(ws: WebSocket, peer: Duplex, options: PumpOptions): Promise<void> {
-  const { signal, highWaterBytes = HIGH_WATER_BYTES } = options;
+  const { signal, endReason = '', highWaterBytes = HIGH_WATER_BYTES } = options;
   const stopBeat = keepAlive(ws, options);
   return new Promise((resolve) => {
     let wsOpen = ws.readyState !== WebSocket.CLOSED;
@@ -89,7 +92,7 @@ export function pump(ws: WebSocket, peer: Duplex, options: PumpOptions): Promise
       resolve();
     };
     const cut = (): void => {
-      if (ws.readyState <= WebSocket.OPEN) ws.close(NORMAL_CLOSURE);
+      if (ws.readyState <= WebSocket.OPEN) ws.close(NORMAL_CLOSURE, typeof signal.reason === 'string' ? signal.reason : '');
       peer.destroy();
     };
     ws.on('message', (data, isBinary) => {
@@ -103,7 +106,7 @@ export function pump(ws: WebSocket, peer: Duplex, options: PumpOptions): Promise
       });
       if (ws.bufferedAmount >= highWaterBytes) peer.pause();
     });
-    peer.once('end', () => ws.close(NORMAL_CLOSURE));
+    peer.once('end', () => ws.close(NORMAL_CLOSURE, endReason));
     ws.once('close', () => {
       wsOpen = false;
       stopBeat();
@@ -113,7 +116,7 @@ export function pump(ws: WebSocket, peer: Duplex, options: PumpOptions): Promise
     });
     peer.once('close', () => {
       peerOpen = false;
-      if (ws.readyState <= WebSocket.OPEN) ws.close(NORMAL_CLOSURE);
+      if (ws.readyState <= WebSocket.OPEN) ws.close(NORMAL_CLOSURE, endReason);
       finish();
     });
     // Broken connections only mean the end of the stream; 'close' follows.

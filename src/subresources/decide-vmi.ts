@@ -1,10 +1,12 @@
-// Whether a VMI may be paused, unpaused, or spoken to by console or VNC now. Pure.
+// Whether a VMI may be paused, rebooted, frozen, asked through its agent, or spoken to by console, VNC or its ports now. Pure.
 import type { VirtualMachine, VirtualMachineInstance } from '../api/index.js';
-import { badRequest, conflict, forbidden, type StatusError } from './status.js';
+import { fail, ok, type Result } from '../base/result.js';
+import { badRequest, conflict, forbidden, internalError, type StatusError } from './status.js';
 
 const nameOf = (vmi: VirtualMachineInstance): string => vmi.metadata.name ?? '';
 const isRunning = (vmi: VirtualMachineInstance): boolean => vmi.status?.phase === 'Running';
-const isPaused = (vmi: VirtualMachineInstance): boolean => vmi.status?.conditions?.some((c) => c.type === 'Paused') ?? false;
+const has = (vmi: VirtualMachineInstance, type: string): boolean => vmi.status?.conditions?.some((c) => c.type === type) ?? false;
+const isPaused = (vmi: VirtualMachineInstance): boolean => has(vmi, 'Paused');
 const refuse = (vmi: VirtualMachineInstance, why: string): StatusError => conflict('virtualmachineinstance', nameOf(vmi), why);
 
 const NOT_RUNNING = 'VMI is not running';
@@ -23,6 +25,46 @@ export function unpauseRefusal(vmi: VirtualMachineInstance, vm: VirtualMachine |
   if (vm?.status?.snapshotInProgress !== undefined) return conflict('virtualmachine', nameOf(vmi), 'VM snapshot is in progress');
   if (!isRunning(vmi)) return refuse(vmi, NOT_RUNNING);
   return isPaused(vmi) ? undefined : refuse(vmi, 'VMI is not paused');
+}
+
+export function softRebootRefusal(vmi: VirtualMachineInstance): StatusError | undefined {
+  if (!isRunning(vmi)) return refuse(vmi, NOT_RUNNING);
+  if (isPaused(vmi)) return refuse(vmi, 'VMI is paused');
+  if (has(vmi, 'AgentConnected') || vmi.spec.domain.features?.acpi?.enabled !== false) return undefined;
+  return refuse(vmi, 'VMI neither have the agent connected nor the ACPI feature enabled');
+}
+
+export const freezeRefusal = (vmi: VirtualMachineInstance): StatusError | undefined =>
+  isRunning(vmi) ? undefined : refuse(vmi, 'VM is not running');
+
+export const unfreezeRefusal = (vmi: VirtualMachineInstance): StatusError | undefined =>
+  isRunning(vmi) ? undefined : refuse(vmi, NOT_RUNNING);
+
+/** A reset may come while the guest is only starting: the node agent's answer alone would not say so. */
+export function resetFailure(vmi: VirtualMachineInstance, failure: StatusError): StatusError {
+  if (isRunning(vmi)) return failure;
+  return { ...failure, message: `Failed to reset non-running VMI with phase ${vmi.status?.phase ?? ''}: ${failure.message}` };
+}
+
+/** Questions to the guest's agent. */
+export function agentRefusal(vmi: VirtualMachineInstance): StatusError | undefined {
+  if (!isRunning(vmi)) return refuse(vmi, NOT_RUNNING);
+  return has(vmi, 'AgentConnected') ? undefined : refuse(vmi, 'VMI does not have guest agent connected');
+}
+
+/** Where a port of the guest is reached from outside its node. */
+export function forwardAddress(vmi: VirtualMachineInstance): Result<string, StatusError> {
+  if (isPaused(vmi)) return fail(refuse(vmi, 'VMI is paused'));
+  const ip = vmi.status?.interfaces?.[0]?.ipAddress;
+  return ip ? ok(ip) : fail(badRequest('no network interfaces are present'));
+}
+
+/** A port of a VM is that of its VMI, if that is its own. */
+export function ownVmiRefusal(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined): StatusError | undefined {
+  const name = vm.metadata.name ?? '';
+  if (!vm.status?.created || !vmi) return conflict('virtualmachine', name, 'VMI is not started');
+  const isOwn = vmi.metadata.ownerReferences?.some((o) => o.uid === vm.metadata.uid) ?? false;
+  return isOwn ? undefined : internalError(`the running VMI ${name} does not belong to the VM: delete it, then start the VM`);
 }
 
 export function consoleRefusal(vmi: VirtualMachineInstance): StatusError | undefined {

@@ -3,7 +3,7 @@
 import type { Pod, VirtualMachineInstance } from '../api/index.js';
 import { KvError } from '../base/errors.js';
 import { fail, ok, type Result } from '../base/result.js';
-import { type ClientTls, type DialledStream, dialRaw, requestOnce } from '../http/index.js';
+import { type ClientRequest, type ClientTls, type DialledStream, dialRaw, requestOnce } from '../http/index.js';
 import { PODS } from '../runtime/resources.js';
 import type { KubeClient } from '../runtime/types.js';
 import { badRequest, internalError, type StatusError } from './status.js';
@@ -18,6 +18,8 @@ export interface NodeAgentDeps {
 export interface NodeAgents {
   /** PUT without expecting an answer body. */
   put(vmi: VirtualMachineInstance, verb: string, body: Buffer): Promise<StatusError | undefined>;
+  /** GET of a JSON document. */
+  get(vmi: VirtualMachineInstance, verb: string): Promise<Answer>;
   stream(
     vmi: VirtualMachineInstance,
     verb: string,
@@ -25,6 +27,8 @@ export interface NodeAgents {
     signal: AbortSignal,
   ): Promise<Result<DialledStream, StatusError>>;
 }
+
+type Answer = Result<Buffer, StatusError>;
 
 export const AGENT_CERTIFICATE_NAME = 'kubevirt.io:system:node:virt-handler';
 
@@ -57,17 +61,22 @@ export function createNodeAgents({ client, tls, installNamespace, port }: NodeAg
     return ok(`${scheme}://${host(found.value.status?.podIP ?? '')}:${port}${path}`);
   };
   const failed = (err: unknown): StatusError => internalError(err instanceof KvError ? err.message : String(err));
+  const ask = async (vmi: VirtualMachineInstance, verb: string, how: Pick<ClientRequest, 'method' | 'body'>): Promise<Answer> => {
+    const target = await url('https', vmi, verb);
+    if (!target.ok) return target;
+    try {
+      const { status, body } = await requestOnce(tls, { ...how, url: target.value });
+      return status >= 200 && status < 300 ? ok(body) : fail(unexpected(status, body));
+    } catch (err) {
+      return fail(failed(err));
+    }
+  };
   return {
     async put(vmi, verb, body) {
-      const target = await url('https', vmi, verb);
-      if (!target.ok) return target.error;
-      try {
-        const answer = await requestOnce(tls, { method: 'PUT', url: target.value, body });
-        return answer.status >= 200 && answer.status < 300 ? undefined : unexpected(answer.status, answer.body);
-      } catch (err) {
-        return failed(err);
-      }
+      const answer = await ask(vmi, verb, { method: 'PUT', body });
+      return answer.ok ? undefined : answer.error;
     },
+    get: (vmi, verb) => ask(vmi, verb, { method: 'GET' }),
     async stream(vmi, verb, query, signal) {
       const target = await url('https', vmi, verb);
       if (!target.ok) return target;

@@ -19,17 +19,19 @@ export interface RestartOptions extends DryRunOptions {
   readonly gracePeriodSeconds?: number;
 }
 
-type FieldType = 'boolean' | 'integer' | 'strings';
+type FieldType = 'boolean' | 'integer' | 'string' | 'strings';
+export type OptionFields = Readonly<Record<string, FieldType>>;
 
 const FITS: Readonly<Record<FieldType, (value: unknown) => boolean>> = {
   boolean: (v) => typeof v === 'boolean',
   integer: (v) => Number.isInteger(v),
+  string: (v) => typeof v === 'string',
   strings: (v) => Array.isArray(v) && v.every((s) => typeof s === 'string'),
 };
 
 const unreadable = (why: string): StatusError => badRequest(`Can not unmarshal Request body to struct, error: ${why}`);
 
-export function parseOptions<T extends DryRunOptions>(body: Buffer, fields: Readonly<Record<string, FieldType>>): Result<T, StatusError> {
+export function parseOptions<T extends DryRunOptions>(body: Buffer, fields: OptionFields): Result<T, StatusError> {
   let value: unknown;
   try {
     value = parse(body.toString('utf8'));
@@ -49,6 +51,7 @@ export function parseOptions<T extends DryRunOptions>(body: Buffer, fields: Read
 export const START_FIELDS = { paused: 'boolean', dryRun: 'strings' } as const;
 export const STOP_FIELDS = { gracePeriod: 'integer', dryRun: 'strings' } as const;
 export const RESTART_FIELDS = { gracePeriodSeconds: 'integer', dryRun: 'strings' } as const;
+export const FREEZE_FIELDS = { unfreezeTimeout: 'string' } as const;
 export const DRY_RUN_FIELDS = { dryRun: 'strings' } as const;
 
 export const isDryRun = ({ dryRun }: DryRunOptions): boolean => dryRun?.includes('All') ?? false;

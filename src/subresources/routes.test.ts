@@ -9,7 +9,7 @@ import { systemClock } from '../base/clock.js';
 import { KvError } from '../base/errors.js';
 import { silentLogger } from '../base/logger.js';
 import { Metrics } from '../base/metrics.js';
-import { type ClientResponse, createHttpsServer, type HttpsServer, pump, requestOnce, text } from '../http/index.js';
+import { type ClientResponse, createHttpsServer, empty, type HttpsServer, json, pump, requestOnce, text } from '../http/index.js';
 import type { JsonPatchOperation, KubeClient, Resource, WriteOptions } from '../runtime/types.js';
 import { apiResourceList } from './discovery.js';
 import { AGENT_CERTIFICATE_NAME, DEFAULT_HEADERS, subresourceApi } from './index.js';
@@ -82,6 +82,17 @@ beforeAll(async () => {
     host: '127.0.0.1',
     port: 0,
     routes: [
+      {
+        method: 'PUT',
+        path: `${path}/freeze`,
+        handler: (r) => {
+          agentCalls.push(`freeze ${r.body}`);
+          return empty(202);
+        },
+      },
+      { method: 'PUT', path: `${path}/reset`, handler: () => text(500, 'the guest does not answer') },
+      { method: 'GET', path: `${path}/guestosinfo`, handler: () => json(200, { hostname: 'guest' }) },
+      { method: 'GET', path: `${path}/userlist`, handler: () => text(500, 'no guest agent answers') },
       {
         method: 'PUT',
         path: `${path}/pause`,
@@ -240,6 +251,34 @@ describe('life cycle', () => {
   });
 });
 
+describe('the guest', () => {
+  const withAgent = (name: string, connected = true): void => {
+    const running = vmi(name) as KubeObject & { status: object };
+    const conditions = connected ? [{ type: 'AgentConnected', status: 'True' }] : [];
+    objects.set(`virtualmachineinstances default/${name}`, { ...running, status: { ...running.status, conditions } } as KubeObject);
+  };
+
+  it.each([
+    ['hands on the options of a freeze', 'PUT', 'freeze', 'unfreezeTimeout: 5m', 200, ''],
+    ['refuses options that nobody reads', 'PUT', 'freeze', 'unfreezeTimeout: 5', 400, 'unfreezeTimeout is not of type string'],
+    ["passes on the agent's failure", 'PUT', 'reset', '', 500, 'the guest does not answer'],
+    ['asks the guest', 'GET', 'guestosinfo', '', 200, '{"hostname":"guest"}'],
+    ['says in plain text what the guest did not answer', 'GET', 'userlist', '', 500, 'message: no guest agent answers'],
+  ] as const)('%s', async (_title, method, verb, body, code, told) => {
+    withAgent('a');
+    const answer = await call(method, url(`virtualmachineinstances/a/${verb}`), body);
+    expect([answer.status, answer.body.toString()]).toEqual([code, expect.stringContaining(told)]);
+    expect(agentCalls).toEqual(code === 200 && verb === 'freeze' ? ['freeze {"unfreezeTimeout":"5m"}'] : []);
+  });
+
+  it('asks no guest that has no agent', async () => {
+    withAgent('a', false);
+    const answer = await call('GET', url('virtualmachineinstances/a/guestosinfo'));
+    expect([answer.status, answer.headers['content-type']]).toEqual([500, 'text/plain; charset=utf-8']);
+    expect(answer.body.toString()).toContain('VMI does not have guest agent connected');
+  });
+});
+
 describe('streams', () => {
   const dial = (target: string): Promise<WebSocket> =>
     new Promise((resolve, reject) => {
@@ -273,6 +312,33 @@ describe('streams', () => {
     objects.set('virtualmachineinstances default/a', vmi('a'));
     objects.set('virtualmachineinstances default/waiting', vmi('waiting', 'Scheduling'));
     await expect(dial(url(`virtualmachineinstances/${target}`))).rejects.toThrow(String(code));
+  });
+
+  it("forwards a port of a VM's guest", async () => {
+    const { status: running, ...rest } = vmi('a') as KubeObject & { status: object };
+    objects.set('virtualmachines default/a', {
+      ...vm('a', 'Always'),
+      metadata: { name: 'a', uid: 'vm-a' },
+      status: { created: true },
+    } as KubeObject);
+    const owned = { ...rest.metadata, ownerReferences: [{ uid: 'vm-a' }] };
+    objects.set('virtualmachineinstances default/a', {
+      metadata: owned,
+      status: { ...running, interfaces: [{ ipAddress: '127.0.0.1' }] },
+    } as unknown as KubeObject);
+    const { port: echoPort } = echo.address() as { port: number };
+    for (const path of [`virtualmachines/a/portforward/${echoPort}`, `virtualmachineinstances/a/portforward/${echoPort}/tcp`]) {
+      const ws = await dial(url(path));
+      const answer = new Promise<string>((resolve) => ws.once('message', (data) => resolve(String(data))));
+      ws.send(Buffer.from('GET /'));
+      expect(await answer).toBe('GET /');
+      const closed = new Promise((resolve) => ws.once('close', resolve));
+      ws.close(1000);
+      await closed;
+    }
+    expect(reviews.map((r) => r.spec.resourceAttributes?.subresource)).toEqual(['portforward', 'portforward']);
+    // Port 1 of this machine: nobody listens there.
+    await expect(dial(url('virtualmachines/a/portforward/1'))).rejects.toThrow('500');
   });
 
   it('refuses a stream that is not allowed', async () => {

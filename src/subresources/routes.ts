@@ -8,8 +8,9 @@ import type { KubeClient } from '../runtime/types.js';
 import type { IdentityHeaders } from './access.js';
 import { createAuthorize } from './authorize.js';
 import { apiGroup, apiGroupList, apiResourceList, rootPaths } from './discovery.js';
+import { guestHandlers } from './guest.js';
 import { type InfoDeps, infoHandlers } from './info.js';
-import { type LifecycleHandlers, lifecycleHandlers } from './lifecycle.js';
+import { lifecycleHandlers } from './lifecycle.js';
 import { createNodeAgents } from './node-agent.js';
 import { openapiV2, openapiV3, openapiV3Root, v3Path } from './openapi.js';
 import { notImplemented, statusAnswer } from './status.js';
@@ -63,8 +64,10 @@ function documents(): Route[] {
 const needsUpgrade: Handler = () =>
   statusAnswer({ code: 400, reason: 'BadRequest', message: 'this is a stream: ask for an upgrade to websocket' });
 
-function rowRoutes(version: string, row: SubresourceRow, lifecycle: LifecycleHandlers): Route {
-  const served = lifecycle[row.name as keyof LifecycleHandlers];
+type Served = Readonly<Record<string, Handler | undefined>>;
+
+function rowRoutes(version: string, row: SubresourceRow, handlers: Readonly<Record<SubresourceRow['resource'], Served>>): Route {
+  const served = handlers[row.resource][row.name];
   const reason = row.missing ?? 'nobody implements it';
   const handler = row.stream && !row.missing ? needsUpgrade : row.missing ? undefined : served;
   return { method: row.method, path: objectPath(version, row), handler: handler ?? missing(describe(row), reason) };
@@ -74,15 +77,21 @@ export function subresourceApi(deps: SubresourceDeps): SubresourceApi {
   const { client, log } = deps;
   const authorize = createAuthorize({ client, headers: deps.identityHeaders, log });
   const agents = createNodeAgents({ client, tls: deps.agentTls, installNamespace: deps.installNamespace, port: deps.agentPort });
-  const lifecycle = lifecycleHandlers({ client, agents, log });
+  const handlers = {
+    virtualmachines: { ...lifecycleHandlers({ client, log }) },
+    virtualmachineinstances: guestHandlers({ client, agents, log }),
+  };
   const streams = streamHandlers({ client, agents, authorize, metrics: deps.metrics, clock: deps.clock, log });
   const info = infoHandlers(deps);
   const refusedStream =
     (row: SubresourceRow): UpgradeRoute['handler'] =>
     async (request) =>
       (await authorize(request)) ?? missing(describe(row), row.missing ?? '')(request);
-  const upgradeOf = (row: SubresourceRow): UpgradeRoute['handler'] =>
-    row.name === 'console' || row.name === 'vnc' ? streams[row.name] : refusedStream(row);
+  const upgradeOf = (row: SubresourceRow): UpgradeRoute['handler'] => {
+    const [name] = row.name.split('/');
+    if (name === 'portforward') return streams.portforward[row.resource];
+    return name === 'console' || name === 'vnc' ? streams[name] : refusedStream(row);
+  };
   const routes = VERSIONS.flatMap((version): Route[] => [
     { method: 'GET', path: `${versionPath(version)}/version`, handler: info.version },
     { method: 'GET', path: `${versionPath(version)}/guestfs`, handler: info.guestfs },
@@ -94,7 +103,7 @@ export function subresourceApi(deps: SubresourceDeps): SubresourceApi {
         handler: missing(path.split('/').at(-1) ?? path, why),
       }),
     ),
-    ...SUBRESOURCES.map((row) => rowRoutes(version, row, lifecycle)),
+    ...SUBRESOURCES.map((row) => rowRoutes(version, row, handlers)),
   ]);
   const upgrades = VERSIONS.flatMap((version) =>
     SUBRESOURCES.filter((row) => row.stream).map((row) => ({ path: objectPath(version, row), handler: upgradeOf(row) })),

@@ -15,7 +15,6 @@ export interface SubresourceRow {
 }
 
 const HOTPLUG = 'volumes cannot be hot-plugged yet';
-const GUEST = 'guest agent information is not collected yet';
 const SEV = 'confidential guests are not supported yet';
 const STREAM = 'this stream is not served yet';
 const GRAPH = 'object graphs are not drawn yet';
@@ -37,8 +36,8 @@ const VM_ROWS: readonly Row[] = [
   missing('expand-spec', 'GET', 'the kinds of instance types are not installed yet'),
   missing('objectgraph', 'GET', GRAPH),
   missing('evacuate/cancel', 'PUT', MIGRATION),
-  stream(missing('portforward/:port', 'GET', STREAM, false)),
-  stream(missing('portforward/:port/:protocol', 'GET', STREAM, false)),
+  stream({ ...served('portforward/:port'), listed: false }),
+  stream({ ...served('portforward/:port/:protocol'), listed: false }),
   missing('addvolume', 'PUT', HOTPLUG, false),
   missing('removevolume', 'PUT', HOTPLUG, false),
   missing('memorydump', 'PUT', MEMORY_DUMP, false),
@@ -49,19 +48,19 @@ const VMI_ROWS: readonly Row[] = [
   stream(served('vnc', 'GET')),
   missing('vnc/screenshot', 'GET', 'screenshots are not taken yet'),
   stream(served('console', 'GET')),
-  stream(missing('portforward/:port', 'GET', STREAM)),
-  stream(missing('portforward/:port/:protocol', 'GET', STREAM)),
+  stream(served('portforward/:port')),
+  stream(served('portforward/:port/:protocol')),
   missing('backup', 'PUT', BACKUP),
   missing('redefine-checkpoint', 'PUT', BACKUP),
   served('pause'),
   served('unpause'),
-  missing('freeze', 'PUT', GUEST),
-  missing('unfreeze', 'PUT', GUEST),
-  missing('reset', 'PUT', 'guests cannot be reset yet'),
-  missing('softreboot', 'PUT', 'guests cannot be asked to reboot yet'),
-  missing('guestosinfo', 'GET', GUEST),
-  missing('userlist', 'GET', GUEST),
-  missing('filesystemlist', 'GET', GUEST),
+  served('freeze'),
+  served('unfreeze'),
+  served('reset'),
+  served('softreboot'),
+  served('guestosinfo', 'GET'),
+  served('userlist', 'GET'),
+  served('filesystemlist', 'GET'),
   missing('addvolume', 'PUT', HOTPLUG),
   missing('removevolume', 'PUT', HOTPLUG),
   missing('objectgraph', 'GET', GRAPH),

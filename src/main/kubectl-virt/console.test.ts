@@ -1,11 +1,12 @@
 // The console over a real WebSocket: keys out, text in, leaving by the escape key, by the end of input and by the other side.
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { type Clock, systemClock } from '../../base/clock.js';
 import { parseCommand } from './arguments.js';
-import { runConsole, takeInput } from './console.js';
+import type { Cluster } from './cluster.js';
+import { consoleCommand, runConsole, takeInput } from './console.js';
 import { lifecycleRequest } from './lifecycle.js';
 import type { Terminal } from './terminal.js';
 import { waitingFor, waitUntilRunning } from './wait.js';
@@ -72,26 +73,40 @@ describe('runConsole', () => {
     const shown = await new Promise<string>((resolve) => term.output.once('data', (d) => resolve(String(d))));
     expect([shown, heard]).toEqual(['echo root\n', ['root\n']]);
     term.input.write('\x1d');
-    expect(await ended).toBe('left');
+    expect(await ended).toEqual({ how: 'left', reason: '' });
   });
 
   it('ends some silence after the end of piped input', async () => {
     const term = terminal();
     const ended = runConsole(await dial(), term, hurried);
     term.input.end();
-    expect(await ended).toBe('input-ended');
+    expect(await ended).toMatchObject({ how: 'input-ended' });
   });
 
   it('tells when the other side has gone, and leaves on Ctrl-C', async () => {
     const gone = terminal();
     const lost = runConsole(await dial(), gone, systemClock);
     guest?.terminate();
-    expect(await lost).toBe('disconnected');
+    expect(await lost).toEqual({ how: 'disconnected', reason: '' });
 
     const stopped = terminal();
     const left = runConsole(await dial(), stopped, systemClock);
     stopped.abort.abort();
-    expect(await left).toBe('left');
+    expect(await left).toMatchObject({ how: 'left' });
+  });
+});
+
+describe('consoleCommand', () => {
+  it.each([
+    ['the guest stopped', 'Disconnected: the guest stopped.'],
+    ['', 'Disconnected: the guest stopped or restarted, somebody else opened this console, or the network failed.'],
+  ])('fails with the reason %j of the other side', async (reason, told) => {
+    const cluster = { namespace: 'default', dial } as unknown as Cluster;
+    const code = consoleCommand(cluster, 'web', terminal(), systemClock);
+    const before = guest;
+    await vi.waitFor(() => expect(guest).not.toBe(before));
+    guest?.close(1000, reason);
+    expect([await code, notes.at(-1)?.trim()]).toEqual([1, told]);
   });
 });
 

@@ -8,7 +8,11 @@ const ESCAPE = 0x1d;
 const SILENCE_AFTER_EOF_MS = 2_000;
 const NORMAL_CLOSURE = 1000;
 
-export type ConsoleEnd = 'left' | 'input-ended' | 'disconnected';
+export interface ConsoleEnd {
+  readonly how: 'left' | 'input-ended' | 'disconnected';
+  /** What the other side said when it closed; may be empty. */
+  readonly reason: string;
+}
 
 /** What to send of a key press or a piece of input, and whether the user wants to leave. Pure. */
 export function takeInput(chunk: Buffer): { readonly send: Buffer; readonly leave: boolean } {
@@ -19,9 +23,9 @@ export function takeInput(chunk: Buffer): { readonly send: Buffer; readonly leav
 /** Moves bytes until one side ends. Restores nothing: the caller owns the terminal's mode. */
 export function runConsole(stream: Stream, terminal: Terminal, clock: Clock): Promise<ConsoleEnd> {
   return new Promise((resolve) => {
-    let end: ConsoleEnd = 'disconnected';
+    let end: ConsoleEnd['how'] = 'disconnected';
     let cancelSilence = (): void => undefined;
-    const leave = (why: ConsoleEnd): void => {
+    const leave = (why: ConsoleEnd['how']): void => {
       end = why;
       stream.close(NORMAL_CLOSURE);
     };
@@ -48,13 +52,13 @@ export function runConsole(stream: Stream, terminal: Terminal, clock: Clock): Pr
       if (inputEnded) awaitSilence();
     });
     stream.on('error', () => stream.terminate());
-    stream.once('close', () => {
+    stream.once('close', (_code, reason) => {
       cancelSilence();
       terminal.input.off('data', onInput);
       terminal.input.off('end', onEnd);
       terminal.input.pause();
       terminal.signal.removeEventListener('abort', onAbort);
-      resolve(end);
+      resolve({ how: end, reason: reason.toString('utf8') });
     });
     terminal.input.on('data', onInput);
     terminal.input.once('end', onEnd);
@@ -63,7 +67,7 @@ export function runConsole(stream: Stream, terminal: Terminal, clock: Clock): Pr
   });
 }
 
-const LOST = 'Disconnected: the guest stopped or restarted, somebody else opened this console, or the network failed.';
+const UNKNOWN = 'the guest stopped or restarted, somebody else opened this console, or the network failed';
 
 export async function consoleCommand(cluster: Cluster, name: string, terminal: Terminal, clock: Clock): Promise<number> {
   const stream = await cluster.dial(name, 'console');
@@ -71,9 +75,9 @@ export async function consoleCommand(cluster: Cluster, name: string, terminal: T
   const isRaw = terminal.input.isTTY === true;
   if (isRaw) terminal.input.setRawMode?.(true);
   try {
-    const end = await runConsole(stream, terminal, clock);
-    if (end === 'disconnected') terminal.note(`\n${LOST}`);
-    return end === 'disconnected' ? 1 : 0;
+    const { how, reason } = await runConsole(stream, terminal, clock);
+    if (how === 'disconnected') terminal.note(`\nDisconnected: ${reason || UNKNOWN}.`);
+    return how === 'disconnected' ? 1 : 0;
   } finally {
     if (isRaw) terminal.input.setRawMode?.(false);
   }

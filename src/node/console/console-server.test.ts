@@ -124,7 +124,7 @@ async function guestDevice(name: string): Promise<Guest> {
   return { server: guest, sockets };
 }
 
-function open(device: string): { ws: WebSocket; heard: string[]; closed: Promise<number> } {
+function open(device: string): { ws: WebSocket; heard: string[]; closed: Promise<string> } {
   const ws = new WebSocket(`wss://127.0.0.1:${port}${BASE}/${device}`, ['plain.kubevirt.io'], {
     ca: ca.pem,
     cert: readFileSync(files.client.certFile),
@@ -133,7 +133,7 @@ function open(device: string): { ws: WebSocket; heard: string[]; closed: Promise
   const heard: string[] = [];
   ws.on('message', (data) => heard.push(String(data)));
   ws.on('error', () => undefined);
-  return { ws, heard, closed: new Promise((resolve) => ws.once('close', resolve)) };
+  return { ws, heard, closed: new Promise((resolve) => ws.once('close', (code, reason) => resolve(`${code} ${reason}`))) };
 }
 
 describe('streams', () => {
@@ -160,10 +160,18 @@ describe('streams', () => {
     await new Promise((resolve) => first.ws.once('open', resolve));
     const second = open('console');
     await new Promise((resolve) => second.ws.once('open', resolve));
-    await first.closed;
+    expect(await first.closed).toBe('1000 another connection to this device took over');
     second.ws.send(Buffer.from('me'), { binary: true });
     await vi.waitFor(() => expect(second.heard).toEqual(['guest heard me']));
     second.ws.close();
+  });
+
+  it('says that the guest has gone', async () => {
+    const { ws, closed } = open('console');
+    await new Promise((resolve) => ws.once('open', resolve));
+    await vi.waitFor(() => expect(guest.sockets).toHaveLength(1));
+    guest.sockets[0]?.end();
+    expect(await closed).toBe('1000 the guest stopped or restarted');
   });
 
   it('says when the guest has no such device', async () => {

@@ -44,6 +44,7 @@ export interface ConsoleServerOptions {
 
 const PREFIX = '/v1/namespaces/:namespace/virtualmachineinstances/:name';
 const ACTIVE_VNC = 'Active VNC connection. Request denied.';
+const GUEST_ENDED = 'the guest stopped or restarted';
 const NO_TIMEOUT = 'Unfreeze timeout in freeze request is not set';
 
 export function createConsoleServer(deps: ConsoleDeps, options: ConsoleServerOptions): HttpsServer {
@@ -189,7 +190,7 @@ async function stream(deps: ConsoleDeps, sessions: Sessions, wanted: Wanted, { v
     const ws = await upgrade.accept();
     deps.log.info({ namespace: vmi.metadata.namespace, name: vmi.metadata.name, uid, device: device.kind }, 'Stream opened');
     const signal = AbortSignal.any([session.signal, request.signal]);
-    void pump(ws, socket, { clock: deps.clock, signal }).finally(() => session.end());
+    void pump(ws, socket, { clock: deps.clock, signal, endReason: GUEST_ENDED }).finally(() => session.end());
     return undefined;
   } catch (err) {
     session.end();
