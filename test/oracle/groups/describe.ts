@@ -1,5 +1,7 @@
-// Recorded decisions of the VM controller: run strategy, printable status and the VMI made from a VM.
+// Recorded decisions of the controllers: run strategy, printable status, the VMI made from a VM, eviction and migration policy.
 import type { KubeObject, PersistentVolumeClaim, VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
+import { evictionStrategyOf, isMigrating, migratesOnEviction } from '../../../src/core/eviction/strategy.js';
+import { clusterMigrationConfiguration, type MigrationPolicy, matchingPolicy, withPolicy } from '../../../src/core/migration/policy.js';
 import {
   failedEarly,
   hasStartPausedRequest,
@@ -13,6 +15,7 @@ import { decideRunStrategy, type StrategyAction } from '../../../src/operators/v
 import { backoffLeftMs } from '../../../src/operators/vm/start-failure.js';
 import { vmiFromVm } from '../../../src/operators/vm/vmi-from-vm.js';
 import type { OracleCase } from '../oracle-case.js';
+import { configOf, given } from './admission-case.js';
 
 const vmOf = (c: OracleCase) => c.object as VirtualMachine;
 const vmiOf = (c: OracleCase) => c.params?.vmi as VirtualMachineInstance | undefined;
@@ -62,9 +65,34 @@ function printable(c: OracleCase): unknown {
   return { printableStatus: word };
 }
 
+function eviction(c: OracleCase): unknown {
+  const vmi = vmiOf(c);
+  if (!vmi) throw new Error('the case has no VMI');
+  const config = configOf(c, given(c));
+  return {
+    strategy: evictionStrategyOf(vmi, config),
+    migratableOnEviction: migratesOnEviction(vmi, config),
+    isMigrating: isMigrating(vmi),
+  };
+}
+
+function migrationPolicy(c: OracleCase): unknown {
+  const vmi = vmiOf(c);
+  if (!vmi) throw new Error('the case has no VMI');
+  const cluster = clusterMigrationConfiguration(configOf(c, given(c)));
+  const policy = matchingPolicy((c.params?.policies ?? []) as MigrationPolicy[], vmi, c.params?.namespace as KubeObject | undefined);
+  return {
+    clusterConfiguration: cluster,
+    matched: policy?.metadata.name ?? null,
+    ...(policy ? { configuration: withPolicy(cluster, policy) } : {}),
+  };
+}
+
 const OPS: Record<string, (c: OracleCase) => unknown> = {
   'run-strategy': runStrategy,
   'printable-status': printable,
+  eviction,
+  'migration-policy': migrationPolicy,
   'vmi-from-vm': (c) => ({ vmi: vmiFromVm(vmOf(c)) }),
 };
 
