@@ -36,15 +36,19 @@ build_modules() {
   done
   cp "/lib/modules/$release/modules.order" "/lib/modules/$release/modules.builtin" "/lib/modules/$release/modules.builtin.modinfo" "$modules/"
   depmod -b "$root" "$release"
-  rm -f "$modules"/*.bin "$modules/modules.order" "$modules"/modules.builtin* "$modules/modules.devname" "$modules/modules.softdep"
+  rm -f "$modules"/*.bin "$modules/modules.order" "$modules"/modules.builtin* "$modules/modules.devname" "$modules/modules.softdep" "$modules/modules.symbols"
 }
 
+# Without debug data, type data and signature: reading and checking these costs an emulated CPU more than the driver itself.
 copy_module() {
+  plain=${2%.xz}
+  plain=${plain%.zst}
   case $1 in
-    *.ko.xz) xz -dc "$1" >"${2%.xz}" ;;
-    *.ko.zst) zstd -qdc "$1" >"${2%.zst}" ;;
-    *) cp "$1" "$2" ;;
+    *.ko.xz) xz -dc "$1" >"$plain" ;;
+    *.ko.zst) zstd -qdc "$1" >"$plain" ;;
+    *) cp "$1" "$plain" ;;
   esac
+  strip --strip-debug --remove-section=.BTF --remove-section=.BTF.base --remove-section=.comment "$plain"
 }
 
 build_disk() {
