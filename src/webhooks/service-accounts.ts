@@ -7,3 +7,5 @@ export const isOwnAccount = (user: string, installNamespace: string): boolean =>
   NAMES.some((name) => user === `${prefix(installNamespace)}${name}`);
 
 export const isNodeAgent = (user: string, installNamespace: string): boolean => user === `${prefix(installNamespace)}kubevirt-handler`;
+
+export const isController = (user: string, installNamespace: string): boolean => user === `${prefix(installNamespace)}kubevirt-controller`;

@@ -1,8 +1,8 @@
 // Whether an object has the structure of its kind: known fields, right types, required parts, allowed words. Checked before anything else
 // looks at an object, since mutating webhooks see what the user sent before the API server's own schema check. Paths carry no indexes.
 import { isQuantity } from '../api/quantity.js';
-import { schemaOf } from '../api/schema/crds.js';
 import type { Schema } from '../api/schema/schema.js';
+import { specSchemaOf } from './schemas.js';
 
 export type StructuralProblem = string;
 
@@ -142,17 +142,16 @@ export interface StructuralCheck {
 }
 
 export function createStructuralCheck(): StructuralCheck {
-  const specOf = (kind: string): Schema | undefined => schemaOf(kind).properties?.spec;
   return {
     problems(kind, object) {
-      const spec = specOf(kind);
+      const spec = specSchemaOf(kind);
       if (!isNode(object)) return [wrongType('', 'object', object)];
       if (!spec) return [];
       return object.spec === undefined ? ['spec in body is required'] : [...problemsOf(object.spec, spec, 'spec')];
     },
     completed(kind, object) {
       const copy = structuredClone(object);
-      const spec = specOf(kind);
+      const spec = specSchemaOf(kind);
       if (spec) complete((copy as { spec?: unknown }).spec, spec);
       return copy;
     },

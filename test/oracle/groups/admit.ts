@@ -5,13 +5,24 @@ import { ALPHA_GATES, BETA_GATES } from '../../../src/core/config/gates.js';
 import { admitKubeVirtCreate, admitKubeVirtDelete, admitKubeVirtUpdate } from '../../../src/operators/installer/admit-kubevirt.js';
 import { mutateVm } from '../../../src/webhooks/mutate/vm.js';
 import { mutateVmiCreate } from '../../../src/webhooks/mutate/vmi.js';
-import { isNodeAgent, isOwnAccount } from '../../../src/webhooks/service-accounts.js';
-import { createStructuralCheck } from '../../../src/webhooks/structural.js';
+import { isNodeAgent } from '../../../src/webhooks/service-accounts.js';
 import { admitVm, admitVmStatus } from '../../../src/webhooks/validate/vm/admit.js';
 import { admitVmiCreate, admitVmiUpdate } from '../../../src/webhooks/validate/vmi/admit.js';
 import { allow, structuralVerdict, type Verdict } from '../../../src/webhooks/verdict.js';
 import type { OracleCase } from '../oracle-case.js';
-import { configOf, envOf, type GateLists, given, INSTALL_NAMESPACE, userOf } from './admission-case.js';
+import {
+  type Admit,
+  configOf,
+  envOf,
+  type GateLists,
+  given,
+  INSTALL_NAMESPACE,
+  own,
+  structural,
+  structured,
+  userOf,
+} from './admission-case.js';
+import { KIND_OPS } from './admit-kinds.js';
 import { givenBy, specIn } from './instancetype-case.js';
 
 const PROFILES: Readonly<Record<string, GateLists>> = {
@@ -20,19 +31,6 @@ const PROFILES: Readonly<Record<string, GateLists>> = {
   noBeta: { disabled: BETA_GATES },
 };
 const MOST_CAUSES = 10;
-
-const structural = createStructuralCheck();
-
-type Admit = (testCase: OracleCase, config: ClusterConfig) => Verdict;
-
-const own = (testCase: OracleCase): boolean => isOwnAccount(userOf(testCase), INSTALL_NAMESPACE);
-
-function structured(kind: string, admit: Admit): Admit {
-  return (testCase, config) => {
-    const verdict = structuralVerdict(structural.problems(kind, testCase.object));
-    return verdict.allowed ? admit({ ...testCase, object: structural.completed(kind, testCase.object) }, config) : verdict;
-  };
-}
 
 function vmRequest(testCase: OracleCase): Parameters<typeof admitVm>[0] {
   const vm = testCase.object as VirtualMachine;
@@ -58,6 +56,7 @@ const ADMIT: Readonly<Record<string, Admit>> = {
   'vm-create': structured('VirtualMachine', (c, config) => admitVm(vmRequest(c), config)),
   'vm-update': structured('VirtualMachine', (c, config) => admitVm(vmRequest(c), config)),
   'vm-status': (c, config) => admitVmStatus(vmRequest(c), config),
+  ...KIND_OPS,
   'kubevirt-create': (c) => admitKubeVirtCreate(c.object as KubeVirt, envOf<KubeVirt>(c, 'KubeVirt')),
   'kubevirt-update': (c) => admitKubeVirtUpdate(c.object as KubeVirt, c.oldObject as KubeVirt | undefined),
   'kubevirt-delete': (c) =>

@@ -12,6 +12,7 @@ import type {
 } from '../../../api/index.js';
 import { isDeleting } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { isMigrating } from '../../../core/eviction/strategy.js';
 import { type Cause, type Causes, invalid, notSupported } from '../rule.js';
 import { busOf } from '../vmi/disks.js';
 import { templateSpecPath, vmiSpecCauses } from '../vmi/rules.js';
@@ -98,11 +99,6 @@ function requestFault(request: VirtualMachineVolumeRequest, around: Surroundings
   around.removed.add(remove.name);
   return undefined;
 }
-
-const isMigrating = (vmi: VirtualMachineInstance): boolean => {
-  const state = vmi.status?.migrationState;
-  return state !== undefined && state.startTimestamp !== undefined && state.endTimestamp === undefined;
-};
 
 /** The specs as they will be, or the first fault of a request. */
 function simulate(

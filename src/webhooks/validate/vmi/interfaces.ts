@@ -21,6 +21,13 @@ function macBytes(text: string): number | undefined {
   return [6, 8, 20].includes(length) ? length : undefined;
 }
 
+/** What is wrong with a hardware address, as an adjective. */
+export function macFault(text: string): 'malformed' | 'too long' | undefined {
+  const length = macBytes(text);
+  if (length === undefined) return 'malformed';
+  return length > 6 ? 'too long' : undefined;
+}
+
 function* addresses(iface: Interface, at: FieldPath): Causes {
   const name = field(at, 'name');
   if (!NAME.test(iface.name)) {
@@ -30,8 +37,7 @@ function* addresses(iface: Interface, at: FieldPath): Causes {
     yield notSupported(field(at, 'model'), `interface ${name} uses model ${iface.model} that is not supported.`);
   }
   if (iface.macAddress) {
-    const length = macBytes(iface.macAddress);
-    const fault = length === undefined ? 'malformed' : length > 6 ? 'too long' : undefined;
+    const fault = macFault(iface.macAddress);
     if (fault) yield invalid(field(at, 'macAddress'), `interface ${name} has ${fault} MAC address (${iface.macAddress}).`);
   }
   if (iface.pciAddress && !isPciAddress(iface.pciAddress)) {
