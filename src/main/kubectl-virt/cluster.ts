@@ -1,11 +1,12 @@
 // The cluster as `kubectl virt` sees it: requests and streams with the credentials of the kubeconfig.
-import type { VirtualMachineInstance } from '../../api/index.js';
+import type { VirtualMachine, VirtualMachineInstance } from '../../api/index.js';
 import { systemClock } from '../../base/clock.js';
 import { KvError } from '../../base/errors.js';
 import { dialWebSocket } from '../../http/index.js';
 import { HttpTransport } from '../../runtime/http-transport.js';
 import { currentNamespace, KubeConfigCredentials, loadKubeConfig } from '../../runtime/kube-config.js';
 import type { Command } from './arguments.js';
+import { refusalOf } from './explain.js';
 
 export type Stream = Awaited<ReturnType<typeof dialWebSocket>>;
 
@@ -16,6 +17,7 @@ export interface Cluster {
   dial(name: string, verb: 'console' | 'vnc'): Promise<Stream>;
   /** undefined when there is none. */
   vmi(name: string): Promise<VirtualMachineInstance | undefined>;
+  vm(name: string): Promise<VirtualMachine | undefined>;
   close(): void;
 }
 
@@ -33,6 +35,15 @@ export function connectCluster(command: Command): Cluster {
   const transport = new HttpTransport(credentials);
   const subresource = (resource: string, name: string, verb: string): string =>
     `/apis/subresources.kubevirt.io/v1/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/${verb}`;
+  const find = async <T>(resource: string, name: string): Promise<T | undefined> => {
+    const path = `/apis/kubevirt.io/v1/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}`;
+    const answer = await transport.request({ method: 'GET', path });
+    if (answer.status >= 300) {
+      if (answer.status === 404 && refusalOf(answer.status, answer.body).message.includes('" not found')) return undefined;
+      throw refused(answer.status, answer.body);
+    }
+    return JSON.parse(answer.body) as T;
+  };
   return {
     namespace,
     async put(resource, name, verb, options) {
@@ -46,13 +57,8 @@ export function connectCluster(command: Command): Cluster {
       const url = new URL(subresource('virtualmachineinstances', name, verb), credentials.server);
       return await dialWebSocket({ url: url.href, headers, tls: { ...tls, ...(agent ? { agent } : {}) } });
     },
-    async vmi(name) {
-      const path = `/apis/kubevirt.io/v1/namespaces/${encodeURIComponent(namespace)}/virtualmachineinstances/${encodeURIComponent(name)}`;
-      const answer = await transport.request({ method: 'GET', path });
-      if (answer.status === 404) return undefined;
-      if (answer.status >= 300) throw refused(answer.status, answer.body);
-      return JSON.parse(answer.body) as VirtualMachineInstance;
-    },
+    vmi: (name) => find<VirtualMachineInstance>('virtualmachineinstances', name),
+    vm: (name) => find<VirtualMachine>('virtualmachines', name),
     close: () => transport.close(),
   };
 }

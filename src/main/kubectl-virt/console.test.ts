@@ -2,14 +2,14 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import type { VirtualMachineInstance } from '../../api/index.js';
+import type { VirtualMachine, VirtualMachineInstance } from '../../api/index.js';
 import { type Clock, systemClock } from '../../base/clock.js';
 import { parseCommand } from './arguments.js';
 import type { Cluster } from './cluster.js';
 import { consoleCommand, runConsole, takeInput } from './console.js';
 import { lifecycleRequest } from './lifecycle.js';
 import type { Terminal } from './terminal.js';
-import { waitingFor, waitUntilRunning } from './wait.js';
+import { hopeless, waitingFor, waitUntilRunning } from './wait.js';
 
 let server: WebSocketServer;
 let guest: WebSocket | undefined;
@@ -114,6 +114,8 @@ describe('waiting', () => {
   const vmi = (phase: string, message?: string): VirtualMachineInstance =>
     ({ status: { phase, conditions: message ? [{ type: 'Ready', status: 'False', message }] : [] } }) as unknown as VirtualMachineInstance;
 
+  const vm = (spec: object, status: object = {}): VirtualMachine => ({ metadata: {}, spec, status }) as VirtualMachine;
+
   it('names the reason', () => {
     expect([waitingFor(undefined), waitingFor(vmi('')), waitingFor(vmi('Scheduling', 'no node fits'))]).toEqual([
       'it has not been created yet',
@@ -122,18 +124,33 @@ describe('waiting', () => {
     ]);
   });
 
+  const STOPPED = 'it is stopped; start it first: kubectl virt start web -n prod';
+  it.each([
+    ['Halted', vm({ runStrategy: 'Halted' }), STOPPED],
+    ['running: false', vm({ running: false }), STOPPED],
+    ['Manual', vm({ runStrategy: 'Manual' }, { printableStatus: 'Stopped' }), STOPPED],
+    ['Once, over', vm({ runStrategy: 'Once' }, { printableStatus: 'Stopped' }), STOPPED],
+    ['asked to start', vm({ runStrategy: 'Manual' }, { stateChangeRequests: [{ action: 'Start' }] }), undefined],
+    ['Always, since a moment ago', vm({ runStrategy: 'Always' }, { printableStatus: 'Stopped' }), undefined],
+    ['Once', vm({ runStrategy: 'Once' }), undefined],
+    ['running: true', vm({ running: true }), undefined],
+  ])('without a VMI: %s', (_title, machine, expected) => {
+    expect(hopeless(machine, { name: 'web', namespace: 'prod' })).toBe(expected);
+  });
+
   it('tells each reason once and ends when it runs', async () => {
     const states = [undefined, vmi('Scheduling'), vmi('Scheduling'), vmi('Running')];
-    const cluster = { namespace: 'default', vmi: async () => states.shift() };
+    const cluster = { namespace: 'default', vmi: async () => states.shift(), vm: async () => vm({ runStrategy: 'Always' }) };
     await waitUntilRunning(cluster, 'web', 1, { clock: hurried, terminal: terminal() });
     expect(notes).toEqual(['Waiting for default/web: it has not been created yet', 'Waiting for default/web: Scheduling']);
   });
 
   it.each([
-    ['ended', vmi('Failed'), /has ended \(Failed\)/],
-    ['too late', vmi('Scheduling', 'no node fits'), /does not run after 0 min \(Scheduling: no node fits\)/],
-  ])('gives up when it has %s', async (_title, state, message) => {
-    const cluster = { namespace: 'default', vmi: async () => state };
+    ['has ended', vmi('Failed'), /has ended \(Failed\): see kubectl describe vmi web$/],
+    ['is late', vmi('Scheduling', 'no node fits'), /does not run after 0 min \(Scheduling: no node fits\): see kubectl describe vmi web$/],
+    ['is not there', undefined, /^there is no such machine; .*: kubectl get vm$/],
+  ])('gives up when it %s', async (_title, state, message) => {
+    const cluster = { namespace: 'default', vmi: async () => state, vm: async () => undefined };
     await expect(waitUntilRunning(cluster, 'web', 0, { clock: hurried, terminal: terminal() })).rejects.toThrow(message);
   });
 });

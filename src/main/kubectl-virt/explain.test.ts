@@ -57,6 +57,13 @@ describe('explainError', () => {
     expect(explainError(err, subject)).toBe('cannot start prod/web: cannot reach the server: connect ECONNREFUSED');
   });
 
+  it.each([
+    ['console', 'cannot open the console of prod/web: it is stopped'],
+    ['vnc', 'cannot open the display of prod/web: it is stopped'],
+  ])('%s', (verb, expected) => {
+    expect(explainError(new KvError('Terminal', 'it is stopped'), { ...subject, verb })).toBe(expected);
+  });
+
   it('reads the refusal that an error carries', () => {
     const err = new KvError('Unavailable', 'the server answered 409', { details: { status: 409, body: status('VMI is already paused') } });
     expect(explainError(err, subject)).toContain('let it run: kubectl virt unpause web -n prod');

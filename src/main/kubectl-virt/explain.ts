@@ -30,19 +30,26 @@ interface Advice {
   readonly advise: (subject: Subject) => string;
 }
 
-const flags = ({ namespace }: Subject): string => (namespace === 'default' ? '' : ` -n ${namespace}`);
+type Place = Pick<Subject, 'name' | 'namespace'>;
 
-const START_FIRST = (s: Subject): string => `start it first: kubectl virt start ${s.name}${flags(s)}`;
+/** What to add to a command about it. */
+export const flags = ({ namespace }: Place): string => (namespace === 'default' ? '' : ` -n ${namespace}`);
+
+export const startFirst = (place: Place): string => `start it first: kubectl virt start ${place.name}${flags(place)}`;
+
+const TASKS: Readonly<Record<string, string>> = { console: 'open the console of', vnc: 'open the display of' };
+
+const begin = ({ verb, namespace, name }: Subject): string => `cannot ${TASKS[verb] ?? verb} ${namespace}/${name}`;
 
 const ADVICE: readonly Advice[] = [
   {
     when: /^virtualmachineinstance\S* "[^"]*" not found/,
-    advise: (s) => `it does not run, or there is no such machine: kubectl get vm${flags(s)}; ${START_FIRST(s)}`,
+    advise: (s) => `it does not run, or there is no such machine: kubectl get vm${flags(s)}; ${startFirst(s)}`,
   },
-  { when: /Halted does not support manual restart|VM is not running: Halted/, advise: START_FIRST },
+  { when: /Halted does not support manual restart|VM is not running: Halted/, advise: startFirst },
   {
     when: /VMI? is not running|phase is .* instead of/i,
-    advise: (s) => (s.verb === 'stop' ? `there is nothing to stop: kubectl get vm ${s.name}${flags(s)}` : START_FIRST(s)),
+    advise: (s) => (s.verb === 'stop' ? `there is nothing to stop: kubectl get vm ${s.name}${flags(s)}` : startFirst(s)),
   },
   { when: /already running/, advise: (s) => `see it: kubectl get vmi ${s.name}${flags(s)}` },
   {
@@ -72,12 +79,12 @@ function byStatus({ status, message }: Refusal, subject: Subject): string | unde
 export function explainRefusal(refusal: Refusal, subject: Subject): string {
   const what = refusal.message.replace(PREFIX, '') || `the server answered ${refusal.status}`;
   const advice = ADVICE.find(({ when }) => when.test(what))?.advise(subject) ?? byStatus(refusal, subject);
-  const begin = `cannot ${subject.verb} ${subject.namespace}/${subject.name}: ${what}`;
-  return advice ? `${begin}\n  ${advice}` : begin;
+  const failure = `${begin(subject)}: ${what}`;
+  return advice ? `${failure}\n  ${advice}` : failure;
 }
 
 export function explainError(err: unknown, subject: Subject): string {
   const { status, body } = isKvError(err) ? err.details : {};
   if (typeof status === 'number' && typeof body === 'string') return explainRefusal(refusalOf(status, body), subject);
-  return `cannot ${subject.verb} ${subject.namespace}/${subject.name}: ${messageOf(err)}`;
+  return `${begin(subject)}: ${messageOf(err)}`;
 }
