@@ -2,8 +2,7 @@
 // advice in trailing metadata, so that our own client rebuilds the same error. Used by both ends of each service.
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { type ErrorCode, isKvError, KvError, messageOf, type Retry } from '../base/errors.js';
-
-const KEY = { code: 'kubevirt-error-code', reason: 'kubevirt-error-reason', retry: 'kubevirt-error-retry' } as const;
+import { ERROR_KEY as KEY } from './error-keys.js';
 
 export interface WireFailure {
   readonly message: string;

@@ -1,0 +1,144 @@
+// Messages of cmd.proto to and from bytes, read off the generated description. For processes that live for one call: the full library
+// (../loader.ts) takes longer to load than such a call takes. Knows what command messages use; maps and packed lists are refused or skipped.
+import { Buffer } from 'node:buffer';
+import { KvError } from '../../base/errors.js';
+import { descriptor } from '../generated/descriptor.js';
+
+interface Field {
+  readonly id: number;
+  readonly type: string;
+  readonly rule?: string;
+  readonly keyType?: string;
+}
+
+interface Described {
+  readonly fields?: Readonly<Record<string, Field>>;
+  readonly methods?: Readonly<Record<string, Method>>;
+}
+
+export interface Method {
+  readonly requestType: string;
+  readonly responseType: string;
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+export const CMD_SERVICE = 'kubevirt.cmd.v1.Cmd';
+const CMD = descriptor.nested.kubevirt.nested.cmd.nested.v1.nested as unknown as Readonly<Record<string, Described>>;
+
+export function methodOf(name: string): Method {
+  const method = CMD.Cmd?.methods?.[name];
+  if (!method) throw new KvError('Internal', `no method ${name} in the service description; run "npm run gen:rpc"`);
+  return method;
+}
+
+function fieldsOf(type: string): [string, Field][] {
+  const fields = CMD[type]?.fields;
+  if (!fields) throw new KvError('Internal', `no message ${type} in the service description; run "npm run gen:rpc"`);
+  return Object.entries(fields);
+}
+
+const WIRE = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
+const NUMBERS: readonly string[] = ['bool', 'int32', 'uint32', 'int64', 'uint64'];
+const TEXTS: readonly string[] = ['string', 'bytes'];
+
+/** Negative numbers travel as 64-bit two's complement. */
+function varint(value: bigint): Buffer {
+  const bytes: number[] = [];
+  let rest = BigInt.asUintN(64, value);
+  for (; rest > 127n; rest >>= 7n) bytes.push(Number(rest & 127n) | 128);
+  return Buffer.from([...bytes, Number(rest)]);
+}
+
+const tag = (id: number, wire: number): Buffer => varint(BigInt(id * 8 + wire));
+
+function writeOne({ id, type }: Field, value: unknown): Buffer {
+  if (NUMBERS.includes(type)) return Buffer.concat([tag(id, WIRE.varint), varint(BigInt(Number(value)))]);
+  const body = TEXTS.includes(type) ? Buffer.from(value as string) : encodeMessage(type, value as Values);
+  return Buffer.concat([tag(id, WIRE.bytes), varint(BigInt(body.length)), body]);
+}
+
+export function encodeMessage(type: string, values: Values): Buffer {
+  const parts = fieldsOf(type).flatMap(([name, field]) => {
+    const value = values[name];
+    if (value === undefined || value === null) return [];
+    if (field.keyType !== undefined) throw new KvError('Internal', `${type}.${name} is a map, which the light client cannot send`);
+    return (field.rule === 'repeated' ? (value as unknown[]) : [value]).map((each) => writeOne(field, each));
+  });
+  return Buffer.concat(parts);
+}
+
+/** Reads numbers and byte strings one after the other; a message that ends early is an error of the peer. */
+class Reader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get isDone(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  take(length: number): Buffer {
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw new KvError('Invalid', 'the message ends in the middle of a field; the peer runs another version');
+    const taken = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return taken;
+  }
+
+  varint(): bigint {
+    let value = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = this.take(1).readUInt8();
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return value;
+    }
+  }
+
+  payload(wire: number): bigint | Buffer {
+    if (wire === WIRE.varint) return this.varint();
+    if (wire === WIRE.fixed64) return this.take(8);
+    if (wire === WIRE.fixed32) return this.take(4);
+    if (wire === WIRE.bytes) return this.take(Number(this.varint()));
+    throw new KvError('Invalid', `the message has a field of unknown encoding ${wire}; the peer runs another version`);
+  }
+}
+
+function readOne(type: string, raw: bigint | Buffer): unknown {
+  if (typeof raw !== 'bigint') {
+    if (type === 'string') return raw.toString('utf8');
+    return type === 'bytes' ? raw : decodeMessage(type, raw);
+  }
+  if (type === 'bool') return raw !== 0n;
+  return Number(type.startsWith('u') ? raw : BigInt.asIntN(64, raw));
+}
+
+function absent({ type, rule }: Field): unknown {
+  if (rule === 'repeated') return [];
+  if (type === 'bool') return false;
+  if (type === 'string') return '';
+  if (type === 'bytes') return Buffer.alloc(0);
+  return NUMBERS.includes(type) ? 0 : null;
+}
+
+/** Every field has a value, as the full library gives it: 0, '', false, [] or null when it was not sent. */
+export function decodeMessage(type: string, bytes: Buffer): Record<string, unknown> {
+  const fields = fieldsOf(type).filter(([, { keyType }]) => keyType === undefined);
+  const byId = new Map(fields.map(([name, field]) => [field.id, { name, field }]));
+  const values: Record<string, unknown> = Object.fromEntries(fields.map(([name, field]) => [name, absent(field)]));
+  const reader = new Reader(bytes);
+  while (!reader.isDone) {
+    const key = Number(reader.varint());
+    const raw = reader.payload(key & 7);
+    const found = byId.get(key >> 3);
+    if (!found) continue;
+    const { name, field } = found;
+    const value = readOne(field.type, raw);
+    if (field.rule === 'repeated') (values[name] as unknown[]).push(value);
+    else values[name] = value;
+  }
+  return values;
+}
