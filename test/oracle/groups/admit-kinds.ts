@@ -12,7 +12,7 @@ import type { ClusterConfig } from '../../../src/core/config/cluster-config.js';
 import type { MigrationPolicy } from '../../../src/core/migration/policy.js';
 import type { VirtualMachineInstancePreset } from '../../../src/webhooks/mutate/preset.js';
 import { isController } from '../../../src/webhooks/service-accounts.js';
-import { admitClone, type VirtualMachineClone } from '../../../src/webhooks/validate/clone/admit.js';
+import { admitCloneCreate, type VirtualMachineClone } from '../../../src/webhooks/validate/clone/admit.js';
 import {
   decideHotplugEviction,
   decideLauncherEviction,
@@ -126,7 +126,7 @@ export const KIND_OPS: Readonly<Record<string, Admit>> = {
   ),
   'backup-update': () => allow(),
   'backuptracker-create': structured('VirtualMachineBackupTracker', (_c, config) => admitBackupTrackerCreate(config)),
-  'clone-create': structured('VirtualMachineClone', (c, config) => admitClone(c.object as VirtualMachineClone, true, config)),
+  'clone-create': structured('VirtualMachineClone', (c, config) => admitCloneCreate(c.object as VirtualMachineClone, config)),
   'instancetype-create': structured('VirtualMachineInstancetype', instancetype),
   'clusterinstancetype-create': structured('VirtualMachineClusterInstancetype', instancetype),
   'preference-create': structured('VirtualMachinePreference', preference),

@@ -1,11 +1,15 @@
 // Oracle group `mutate`: the mutating webhooks, with random UUIDs and the time fixed as in the records.
 import type { KubeObject, VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
+import { mutateClone } from '../../../src/webhooks/mutate/clone.js';
+import { mutateMigration } from '../../../src/webhooks/mutate/migration.js';
 import type { Mutation } from '../../../src/webhooks/mutate/mutation.js';
 import type { VirtualMachineInstancePreset } from '../../../src/webhooks/mutate/preset.js';
 import { mutateVm } from '../../../src/webhooks/mutate/vm.js';
 import { mutateVmiCreate, mutateVmiUpdate } from '../../../src/webhooks/mutate/vmi.js';
 import { isOwnAccount } from '../../../src/webhooks/service-accounts.js';
 import { createStructuralCheck } from '../../../src/webhooks/structural.js';
+import type { VirtualMachineClone } from '../../../src/webhooks/validate/clone/admit.js';
+import type { VirtualMachineInstanceMigration } from '../../../src/webhooks/validate/migration/admit.js';
 import { denial } from '../../../src/webhooks/verdict.js';
 import type { OracleCase } from '../oracle-case.js';
 import { configOf, envOf, given, INSTALL_NAMESPACE, userOf } from './admission-case.js';
@@ -60,8 +64,20 @@ function mutateMachine(testCase: OracleCase): unknown {
   return shown(mutateVm(vm, configOf(testCase, given(testCase)), context), vm);
 }
 
+function mutateMigrationJob(testCase: OracleCase): unknown {
+  const migration = testCase.object as VirtualMachineInstanceMigration;
+  return shown(mutateMigration(migration), migration);
+}
+
+function mutateCloneRequest(testCase: OracleCase): unknown {
+  const clone = testCase.object as VirtualMachineClone;
+  return shown(mutateClone(clone, 'xxxxx'), clone);
+}
+
 export function answer(testCase: OracleCase): unknown {
   if (testCase.op === 'vmi') return mutateInstance(testCase);
   if (testCase.op === 'vm') return mutateMachine(testCase);
+  if (testCase.op === 'vmim') return mutateMigrationJob(testCase);
+  if (testCase.op === 'clone') return mutateCloneRequest(testCase);
   return { error: `operation ${testCase.op} is not served yet` };
 }

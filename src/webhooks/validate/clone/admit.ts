@@ -91,9 +91,13 @@ const patches: CloneRule = function* (spec) {
 
 const RULES: readonly CloneRule[] = [filters, kinds, source, otherName, macAddresses, patches];
 
-export function admitClone({ spec }: VirtualMachineClone, creating: boolean, config: ClusterConfig): Verdict {
-  if (creating && !config.isEnabled('Snapshot')) {
+const causes = ({ spec }: VirtualMachineClone): Causes => RULES.flatMap((rule) => [...rule(spec)]);
+
+export function admitCloneCreate(clone: VirtualMachineClone, config: ClusterConfig): Verdict {
+  if (!config.isEnabled('Snapshot')) {
     return refuse('snapshot feature gate is not enabled: cloning goes through a snapshot, so enable Snapshot in the KubeVirt resource');
   }
-  return verdictOf(RULES.flatMap((rule) => [...rule(spec)]));
+  return verdictOf(causes(clone));
 }
+
+export const admitCloneUpdate = (clone: VirtualMachineClone): Verdict => verdictOf(causes(clone));

@@ -1,0 +1,61 @@
+// What every admission handler has in common: what it may ask, and that it only looks at sound objects of its own kind.
+import type { KubeObject } from '../../api/index.js';
+import type { Clock } from '../../base/clock.js';
+import type { Logger } from '../../base/logger.js';
+import type { ClusterConfig } from '../../core/config/cluster-config.js';
+import type { KubeClient } from '../../runtime/types.js';
+import type { AdmissionFacts } from '../facts.js';
+import { type AdmissionRequest, type AdmissionResponse, responseOf } from '../review.js';
+import { isOwnAccount } from '../service-accounts.js';
+import type { StructuralCheck } from '../structural.js';
+import { refuse, structuralVerdict } from '../verdict.js';
+
+export interface WebhookDeps {
+  readonly client: KubeClient;
+  readonly config: () => ClusterConfig;
+  readonly installNamespace: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly randomUuid: () => string;
+}
+
+export interface Context extends WebhookDeps {
+  readonly facts: AdmissionFacts;
+  readonly structural: StructuralCheck;
+}
+
+export type Admitter = (request: AdmissionRequest, context: Context) => Promise<AdmissionResponse> | AdmissionResponse;
+
+export interface Kind {
+  readonly group: string;
+  readonly versions: readonly string[];
+  readonly resource: string;
+  readonly kind: string;
+}
+
+export const own = (request: AdmissionRequest, context: Context): boolean =>
+  isOwnAccount(request.userInfo.username, context.installNamespace);
+
+/** Only for requests about the given kind; the object's structure is checked and its required scalars filled in. */
+export function about(
+  kind: Kind,
+  decide: (object: KubeObject, request: AdmissionRequest, context: Context) => Promise<AdmissionResponse> | AdmissionResponse,
+): Admitter {
+  return (request, context) => {
+    const { group, version, resource } = request.resource;
+    if (group !== kind.group || resource !== kind.resource || !kind.versions.includes(version)) {
+      return responseOf(refuse(`expect resource to be '${kind.resource}'`));
+    }
+    const { object } = request;
+    if (!object) return responseOf(refuse(`the ${request.operation} request carries no object`));
+    const structure = structuralVerdict(context.structural.problems(kind.kind, object));
+    if (!structure.allowed) return responseOf(structure);
+    return decide(context.structural.completed(kind.kind, object), request, context);
+  };
+}
+
+export const oldOf = <T extends KubeObject>(request: AdmissionRequest): T | undefined =>
+  request.operation === 'UPDATE' ? (request.oldObject as T | undefined) : undefined;
+
+/** The namespace that the request is about; empty for cluster-wide objects. */
+export const namespaceOf = (object: KubeObject, request: AdmissionRequest): string => object.metadata.namespace ?? request.namespace ?? '';

@@ -1,0 +1,90 @@
+// The handlers of the two kinds that everything is about: VirtualMachine and VirtualMachineInstance, mutation and validation.
+import type { VirtualMachine, VirtualMachineInstance } from '../../api/index.js';
+import { metaTime } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
+import { dataSourcesOf, mutateVm } from '../mutate/vm.js';
+import { mutateVmiCreate, mutateVmiUpdate } from '../mutate/vmi.js';
+import { type AdmissionRequest, mutationResponse, responseOf } from '../review.js';
+import { isNodeAgent } from '../service-accounts.js';
+import { admitVm, admitVmStatus, type VmRequest } from '../validate/vm/admit.js';
+import { admitVmiCreate, admitVmiUpdate } from '../validate/vmi/admit.js';
+import { refuse } from '../verdict.js';
+import { type Admitter, about, type Context, type Kind, namespaceOf, oldOf, own } from './context.js';
+
+const CORE = { group: 'kubevirt.io', versions: ['v1', 'v1alpha3'] } as const;
+const VM: Kind = { ...CORE, resource: 'virtualmachines', kind: 'VirtualMachine' };
+const VMI: Kind = { ...CORE, resource: 'virtualmachineinstances', kind: 'VirtualMachineInstance' };
+const NODE_NAME_EXTRA = 'authentication.kubernetes.io/node-name';
+
+async function vmRequest(vm: VirtualMachine, request: AdmissionRequest, context: Context): Promise<VmRequest> {
+  const namespace = namespaceOf(vm, request);
+  const asked = vm.status?.ready === true && (vm.status.volumeRequests ?? []).length > 0;
+  const vmi = asked ? await context.facts.vmi(namespace, vm.metadata.name ?? '') : undefined;
+  const old = oldOf<VirtualMachine>(request);
+  return { vm, ...(old ? { old } : {}), ...(vmi ? { vmi } : {}), namespace, isOwnAccount: own(request, context) };
+}
+
+const validateVm = about(VM, async (object, request, context) => {
+  const asked = await vmRequest(object as VirtualMachine, request, context);
+  const chosen = await context.facts.chosen(asked.vm, asked.namespace);
+  return responseOf(admitVm({ ...asked, chosen }, context.config()));
+});
+
+const validateVmiCreate = about(VMI, (object, request, context) =>
+  responseOf(admitVmiCreate(object as VirtualMachineInstance, context.config(), own(request, context))),
+);
+
+const validateVmiUpdate = about(VMI, (object, request, context) => {
+  const old = request.oldObject as VirtualMachineInstance | undefined;
+  if (!old) return responseOf(refuse('the UPDATE request carries no old object'));
+  const nodeName = request.userInfo.extra?.[NODE_NAME_EXTRA]?.[0];
+  const who = { isOwnAccount: own(request, context), isNodeAgent: isNodeAgent(request.userInfo.username, context.installNamespace) };
+  const update = { vmi: object as VirtualMachineInstance, old, ...who, ...(nodeName ? { nodeName } : {}) };
+  return responseOf(admitVmiUpdate(update, context.config()));
+});
+
+const mutateMachine = about(VM, async (object, request, context) => {
+  const vm = object as VirtualMachine;
+  const namespace = namespaceOf(vm, request);
+  const labels = await context.facts.dataSourceLabels(dataSourcesOf(vm, namespace)).catch((err: unknown) => {
+    // The architecture then is the cluster's default, as for a template without DataSources.
+    context.log.warn({ kind: 'VirtualMachine', namespace, name: vm.metadata.name, err: messageOf(err) }, 'Cannot read DataSources');
+    return new Map<string, Readonly<Record<string, string>>>();
+  });
+  const mutation = mutateVm(vm, context.config(), {
+    creating: request.operation === 'CREATE',
+    namespace,
+    randomUuid: context.randomUuid,
+    labelsOf: (ns, name) => labels.get(`${ns}/${name}`),
+  });
+  return mutationResponse(mutation, request.object ?? vm);
+});
+
+const mutateInstance = about(VMI, async (object, request, context) => {
+  const vmi = object as VirtualMachineInstance;
+  const before = request.object ?? vmi;
+  const old = oldOf<VirtualMachineInstance>(request);
+  if (old) return mutationResponse(mutateVmiUpdate(before as VirtualMachineInstance, old, own(request, context)), before);
+  if (request.operation !== 'CREATE') return { allowed: true };
+  const mutation = mutateVmiCreate(vmi, context.config(), {
+    presets: await context.facts.presets(namespaceOf(vmi, request)),
+    now: metaTime(context.clock.now()),
+    randomUuid: context.randomUuid,
+  });
+  return mutationResponse(mutation, before);
+});
+
+const validateStatus: Admitter = async (request, context) => {
+  if (!request.object) return responseOf(refuse('the request carries no object'));
+  if (request.resource.resource !== VM.resource) return { allowed: true };
+  return responseOf(admitVmStatus(await vmRequest(request.object as VirtualMachine, request, context), context.config()));
+};
+
+export const MACHINES: Readonly<Record<string, Admitter>> = {
+  '/virtualmachines-mutate': mutateMachine,
+  '/virtualmachineinstances-mutate': mutateInstance,
+  '/virtualmachines-validate': validateVm,
+  '/virtualmachineinstances-validate-create': validateVmiCreate,
+  '/virtualmachineinstances-validate-update': validateVmiUpdate,
+  '/status-validate': validateStatus,
+};
