@@ -3,6 +3,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -89,6 +90,34 @@ describe('container disks', () => {
 
     await expect(disks().mount(hostCtx(), vmi(join(dir, 'image/rootfs/disk/disk.img')), POD_UID)).rejects.toThrow();
     expect(await readFile(join(dir, 'precious'), 'utf8')).toBe('precious');
+  });
+
+  it('do not come from a process outside the pod whose socket the launcher linked to', async () => {
+    await writeFile(join(dir, 'secret'), 'of the node');
+    const server = createServer().listen(join(dir, 'daemon.sock'));
+    await once(server, 'listening');
+    await symlink(join(dir, 'daemon.sock'), join(volume(), 'disk_1.sock'));
+    try {
+      await disks().mount(hostCtx(), vmi(join(dir, 'image/rootfs/disk/disk.img')), POD_UID);
+      expect(inLauncher('cat', join(dir, 'launcher/disk_1.img'))).toBe('the image');
+      const alone = createContainerDisks({
+        hostPodsDir: join(dir, 'pods'),
+        stageDir: join(dir, 'stage'),
+        hostPid: host.pid ?? 0,
+        pidsOfPod: async () => [],
+      });
+      await disks().unmount(hostCtx(), POD_UID);
+      await expect(alone.mount(hostCtx(), vmi(join(dir, 'secret')), POD_UID)).rejects.toMatchObject({ code: 'NotReady' });
+    } finally {
+      server.close();
+    }
+  });
+
+  it('are not held up by a pipe in the place of the disk', async () => {
+    execFileSync('mkfifo', [join(volume(), 'disk_1.img')]);
+    await expect(disks().mount(hostCtx(), vmi(join(dir, 'image/rootfs/disk/disk.img')), POD_UID)).rejects.toMatchObject({
+      code: 'Invalid',
+    });
   });
 
   it('wait for their side container and say which', async () => {

@@ -131,12 +131,17 @@ async function bind(ctx: Ctx, { options, hostPid, dir }: Place, source: SafePath
   }
 }
 
-/** The process that keeps the image mounted: it listens on <id>.sock in the volume, or carries the id as an argument or in its environment. */
+/**
+ * The process that keeps the image mounted: it listens on <id>.sock in the volume, or carries the id as an argument or in its environment.
+ * The launcher may write to the volume: a socket, or a link to one, that leads to a process outside the pod is not believed.
+ */
 async function holderOf({ options, dir, podUid }: Place, disk: Disk): Promise<number> {
+  const pids = await (options.pidsOfPod ?? pidsOfPod)(podUid);
   const socket = `${dir.path}/${disk.id}.sock`;
-  if (await isListening(socket)) return (await peerOf(socket)).pid;
+  const listener = (await isListening(socket)) ? (await peerOf(socket)).pid : undefined;
+  if (listener !== undefined && pids.includes(listener)) return listener;
   const carries = (word: string): boolean => word === disk.id || word.endsWith(`/${disk.id}`) || word.endsWith(`=${disk.id}`);
-  for (const pid of await (options.pidsOfPod ?? pidsOfPod)(podUid)) {
+  for (const pid of pids) {
     const words = [...(await readCommandLine(pid)), ...(await readEnvironment(pid))];
     if (words.some(carries)) return pid;
   }
@@ -190,7 +195,8 @@ async function openOnHost(hostPid: number, pid: number, file: SafePath): Promise
 /** The empty file that the disk is bound over; made anew if the launcher put something else there. */
 async function openTarget(dir: SafePath, file: string): Promise<FileHandle> {
   const path = `${dir.path}/${file}`;
-  const handle = await open(path, constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o440);
+  // O_NONBLOCK: a pipe that the launcher put there must not hold up the agent.
+  const handle = await open(path, constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o440);
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
   throw new KvError('Invalid', `${file} in the launcher's container-disks volume is not a plain file`);
