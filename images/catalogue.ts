@@ -23,7 +23,7 @@ const TINY = resolve(HERE, '..', 'test', 'guests', 'tiny');
 
 const PROCESSES = {
   control: ['virt-operator', 'virt-api', 'virt-controller', 'virt-handler'],
-  launcher: ['virt-launcher', 'node-labeller'],
+  launcher: ['virt-launcher', 'node-labeller', 'virt-probe', 'virt-freezer'],
 } as const;
 
 const tagOf = (image: string): string => `localhost/kubevirt-ts/${image}:dev`;

@@ -10,7 +10,17 @@ import { standIns } from './bundle-plugins.js';
 const ROOT = resolve(import.meta.dirname, '..');
 export const BUNDLE_DIR = join(ROOT, 'dist', 'bundle');
 
-export const PROCESSES = ['virt-operator', 'virt-api', 'virt-controller', 'virt-handler', 'virt-launcher', 'node-labeller', 'kubectl-virt'];
+export const PROCESSES = [
+  'virt-operator',
+  'virt-api',
+  'virt-controller',
+  'virt-handler',
+  'virt-launcher',
+  'node-labeller',
+  'virt-probe',
+  'virt-freezer',
+  'kubectl-virt',
+];
 
 /** Native add-ons cannot be part of a bundle. */
 const EXTERNAL = ['koffi'];
