@@ -79,8 +79,12 @@ describe('decideVm', () => {
     expect([plan.steps, plan.failure?.message]).toEqual([[], expect.stringContaining(`spec.${field}`)]);
   });
 
-  it('asks for a start again when a RerunOnFailure guest failed', () => {
-    const plan = decideVm(seen({ vm: vm({ spec: { runStrategy: 'RerunOnFailure' } }), vmi: final('Failed') }), NOW);
-    expect([plan.requestStart, plan.steps.map((s) => s.do)]).toEqual([true, ['deleteVmi', 'releaseVmi']]);
+  it('asks for a start again when a RerunOnFailure guest failed, and only then deletes it', () => {
+    const rerun = vm({ spec: { runStrategy: 'RerunOnFailure' } });
+    const first = decideVm(seen({ vm: rerun, vmi: final('Failed') }), NOW);
+    expect([first.requestStart, first.steps]).toEqual([true, []]);
+    const asked = { ...rerun, status: { ...rerun.status, stateChangeRequests: [{ action: 'Start' as const }] } };
+    const second = decideVm(seen({ vm: asked, vmi: final('Failed') }), NOW);
+    expect([second.requestStart, second.steps.map((s) => s.do)]).toEqual([undefined, ['deleteVmi', 'releaseVmi']]);
   });
 });

@@ -9,7 +9,7 @@ import {
   type VirtualMachineInstance,
 } from '../../api/index.js';
 import { deepEqual } from '../../runtime/patch.js';
-import { hasStartPausedRequest, runStrategyOf } from './predicates.js';
+import { hasStartPausedRequest, isStartRequested, runStrategyOf } from './predicates.js';
 import type { DataVolume } from './printable-status.js';
 import { isStartRevisionOf, specOf } from './revision.js';
 import { decideRunStrategy, type StrategyAction } from './run-strategy.js';
@@ -135,6 +135,9 @@ function bumpGeneration(seen: Seen): Step[] {
 function decideRun(seen: Seen, now: number): Plan {
   const vmi = ownVmi(seen);
   const decision = decideRunStrategy({ vm: seen.vm, vmi, backoffMs: backoffLeftMs(seen.vm, now) });
+  // First the request is stored, then what failed goes: once that is gone, only the request tells that a new guest is wanted.
+  if (decision.actions.some((a) => a.do === 'addStartRequest') && !isStartRequested(seen.vm))
+    return { steps: adopt(vmi), requestStart: true };
   const blocked = decision.actions.some(isStart) ? blockedStart(seen) : undefined;
   if (blocked) return { steps: [], failure: blocked };
   const { failure, recheckMs } = decision;
@@ -142,7 +145,6 @@ function decideRun(seen: Seen, now: number): Plan {
     steps: [...adopt(vmi), ...bumpGeneration(seen), ...decision.actions.flatMap((a) => stepOf(a, seen)), ...release(vmi)],
     ...(failure && { failure }),
     ...(recheckMs !== undefined && { recheckMs }),
-    ...(decision.actions.some((a) => a.do === 'addStartRequest') && { requestStart: true }),
   };
 }
 

@@ -15,6 +15,10 @@ const firstRequest = (vm: VirtualMachine) => vm.status?.stateChangeRequests?.[0]
 
 export const hasStartRequest = (vm: VirtualMachine): boolean => firstRequest(vm)?.action === 'Start';
 
+/** Now, or once an earlier request is done. */
+export const isStartRequested = (vm: VirtualMachine): boolean =>
+  vm.status?.stateChangeRequests?.some(({ action }) => action === 'Start') === true;
+
 export const hasStartPausedRequest = (vm: VirtualMachine): boolean => hasStartRequest(vm) && firstRequest(vm)?.data?.paused === 'true';
 
 /** A stop request counts only for the VMI that it names. */

@@ -49,7 +49,7 @@ export function remainingRequests(
 
 function requestsOf({ seen, plan }: StatusInput, vmi: VirtualMachineInstance | undefined): VirtualMachineStateChangeRequest[] {
   const left = remainingRequests(seen.vm.status?.stateChangeRequests, vmi);
-  return plan.requestStart && left[0]?.action !== 'Start' ? [...left, { action: 'Start' }] : left;
+  return plan.requestStart ? [...left, { action: 'Start' }] : left;
 }
 
 function readyOf(vmi: VirtualMachineInstance | undefined): ConditionValue {

@@ -1,0 +1,49 @@
+// What must not cost a guest: lost races, answers that never came, refusals that pass, events that were missed.
+import { afterEach, describe, expect, it } from 'vitest';
+import { VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../src/runtime/resources.js';
+import type { Transport, TransportRequest, TransportResponse } from '../../src/runtime/transport.js';
+import { simVm, startWorld, type World } from './controllers-world.js';
+
+const KEY = 'shop/web';
+
+/** Answers in the server's place, or throws; undefined lets the request through. */
+type Fault = (request: TransportRequest, inner: Transport) => Promise<TransportResponse | undefined> | TransportResponse | undefined;
+
+const refusal = (code: number, reason: string, message: string): TransportResponse => ({
+  status: code,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message }),
+});
+
+let world: World;
+const start = (fault: Fault): void => {
+  world = startWorld((inner) => ({
+    host: inner.host,
+    stream: (request) => inner.stream(request),
+    close: () => inner.close(),
+    request: async (request) => (await fault(request, inner)) ?? (await inner.request(request)),
+  }));
+};
+const phase = async (): Promise<string | undefined> => (await world.admin.find(VIRTUAL_MACHINE_INSTANCES, KEY))?.status?.phase;
+
+afterEach(() => world.end());
+
+describe('a failed guest of RerunOnFailure', () => {
+  it('comes back even when the status is not written in the pass that deletes it', async () => {
+    let isDeleted = false;
+    let lost = 0;
+    start(({ method, path }) => {
+      if (method === 'DELETE' && path.endsWith('/virtualmachineinstances/web')) isDeleted = true;
+      if (!isDeleted || lost > 0 || method !== 'PUT' || !path.endsWith('/virtualmachines/web/status')) return undefined;
+      lost++;
+      return refusal(409, 'Conflict', 'the object has been modified');
+    });
+    world.node.crash = true;
+    await world.admin.create(VIRTUAL_MACHINES, simVm('RerunOnFailure'));
+    await world.seconds(4);
+    world.node.crash = false;
+    await world.seconds(40);
+    expect(lost).toBe(1);
+    expect(await phase()).toBe('Running');
+  });
+});

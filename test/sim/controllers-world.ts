@@ -1,0 +1,139 @@
+// The VM and VMI controllers under the simulated API server and a virtual clock, with a scripted node that plays kubelet and node
+// agent. For tests of the controllers together; asserts nothing itself.
+import type { Pod, VirtualMachine, VirtualMachineInstance } from '../../src/api/index.js';
+import { metaTime } from '../../src/base/clock.js';
+import { silentLogger } from '../../src/base/logger.js';
+import { startVmController } from '../../src/operators/vm/controller.js';
+import { startVmiController } from '../../src/operators/vmi/controller.js';
+import { RestClient } from '../../src/runtime/client.js';
+import { RuntimeManager } from '../../src/runtime/manager.js';
+import { PODS, VIRTUAL_MACHINE_INSTANCES } from '../../src/runtime/resources.js';
+import type { Transport } from '../../src/runtime/transport.js';
+import type { KubeClient } from '../../src/runtime/types.js';
+import { SimApiServer } from './sim-api-server.js';
+import { VirtualClock } from './virtual-clock.js';
+
+/** What a webhook, a kubelet and a node agent would do, one step a second. */
+export class ScriptedNode {
+  readonly #admin: KubeClient;
+  readonly #clock: VirtualClock;
+  crash = false;
+
+  constructor(admin: KubeClient, clock: VirtualClock) {
+    this.#admin = admin;
+    this.#clock = clock;
+  }
+
+  async step(): Promise<void> {
+    for (const pod of (await this.#admin.list(PODS)).items) await this.#kubelet(pod);
+    for (const vmi of (await this.#admin.list(VIRTUAL_MACHINE_INSTANCES)).items) await this.#agent(vmi);
+  }
+
+  async #kubelet(pod: Pod): Promise<void> {
+    if (pod.metadata.deletionTimestamp)
+      return this.#admin.delete(PODS, `${pod.metadata.namespace}/${pod.metadata.name}`, { gracePeriodSeconds: 0 });
+    if (pod.status?.phase === 'Running' || pod.status?.phase === 'Failed') return;
+    const placed = {
+      ...pod,
+      apiVersion: 'v1',
+      kind: 'Pod',
+      spec: { containers: [{ name: 'compute', image: 'launcher:1' }], nodeName: 'n1' },
+    } as Pod;
+    const stored = await this.#admin.update(PODS, placed);
+    const compute = { name: 'compute', image: '', imageID: '', ready: true, restartCount: 0, state: { running: {} } };
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    await this.#admin.update(PODS, { ...stored, status: { phase: 'Running', containerStatuses: [compute], conditions } } as Pod, {
+      subresource: 'status',
+    });
+  }
+
+  async #agent(vmi: VirtualMachineInstance): Promise<void> {
+    const phase = vmi.status?.phase;
+    if (vmi.metadata.deletionTimestamp && (phase === 'Running' || phase === 'Scheduled')) return this.#move(vmi, 'Succeeded');
+    if (phase === 'Scheduled') return this.#move(vmi, this.crash ? 'Failed' : 'Running');
+  }
+
+  async #move({ metadata }: VirtualMachineInstance, phase: string): Promise<void> {
+    const vmi = await this.#admin.get(VIRTUAL_MACHINE_INSTANCES, `${metadata.namespace}/${metadata.name}`);
+    const transition = { phase, phaseTransitionTimestamp: metaTime(this.#clock.now()) };
+    const transitions = [...(vmi.status?.phaseTransitionTimestamps ?? []), transition];
+    await this.#admin.update(VIRTUAL_MACHINE_INSTANCES, {
+      ...vmi,
+      status: { ...vmi.status, phase, phaseTransitionTimestamps: transitions },
+    });
+  }
+}
+
+function launcherPod(vmi: VirtualMachineInstance): Pod {
+  const owner = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', controller: true };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      generateName: `virt-launcher-${vmi.metadata.name}-`,
+      ...(vmi.metadata.namespace ? { namespace: vmi.metadata.namespace } : {}),
+      labels: { 'kubevirt.io': 'virt-launcher' },
+      ownerReferences: [{ ...owner, name: vmi.metadata.name ?? '', uid: vmi.metadata.uid ?? '' }],
+    },
+    spec: { containers: [{ name: 'compute', image: 'launcher:1' }] },
+  };
+}
+
+export interface World {
+  readonly clock: VirtualClock;
+  readonly server: SimApiServer;
+  readonly admin: KubeClient;
+  readonly node: ScriptedNode;
+  /** The node does something each second. */
+  seconds(count: number): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** `through` wraps the controllers' connection, to misbehave on command. */
+export function startWorld(through: (inner: Transport) => Transport = (inner) => inner): World {
+  const clock = new VirtualClock();
+  const server = new SimApiServer(clock);
+  const admin = new RestClient({ transport: server.transport(), clock });
+  const node = new ScriptedNode(admin, clock);
+  const stop = new AbortController();
+  const manager = new RuntimeManager({
+    name: 'virt-controller',
+    transport: through(server.transport()),
+    clock,
+    log: silentLogger,
+    random: () => 0.5,
+  });
+  startVmController(manager, { random: () => 0 });
+  let serial = 0;
+  startVmiController(manager, {
+    launcherImage: 'launcher:1',
+    suffix: () => String(++serial).padStart(5, 'x'),
+    renderPod: ({ vmi }) => launcherPod(vmi),
+  });
+  const running = manager.run(stop.signal);
+  return {
+    clock,
+    server,
+    admin,
+    node,
+    async seconds(count) {
+      for (let i = 0; i < count; i++) {
+        await clock.advance(500);
+        await node.step();
+        await clock.advance(500);
+      }
+    },
+    async end() {
+      stop.abort();
+      await clock.advance(31_000);
+      await Promise.allSettled([running]);
+    },
+  };
+}
+
+export const simVm = (runStrategy: string): VirtualMachine => ({
+  apiVersion: 'kubevirt.io/v1',
+  kind: 'VirtualMachine',
+  metadata: { name: 'web', namespace: 'shop' },
+  spec: { runStrategy, template: { spec: { domain: { devices: {} }, volumes: [] } } },
+});
