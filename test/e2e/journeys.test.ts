@@ -5,7 +5,9 @@ import { install } from './journeys/install.js';
 import { kills } from './journeys/kills.js';
 import { lifecycle } from './journeys/lifecycle.js';
 import { refusals } from './journeys/refusals.js';
+import { streams } from './journeys/streams.js';
 import { stuck } from './journeys/stuck.js';
+import { subresources } from './journeys/subresources.js';
 import { uninstall } from './journeys/uninstall.js';
 
 afterEach(async (context) => {
@@ -15,6 +17,8 @@ afterEach(async (context) => {
 describe('install', install);
 describe('refusals', refusals);
 describe('life cycle', lifecycle);
+describe('streams', streams);
+describe('subresources', subresources);
 describe('stuck objects', stuck);
 describe('kill -9', kills);
 describe('uninstall', uninstall);
