@@ -12,10 +12,9 @@ const KERNEL_BOOT_VOLUME = 'kernel-boot-volume';
 const BINARY_VOLUME = 'virt-bin-share-dir';
 const DISKS_VOLUME = 'container-disks';
 const KERNEL_BOOT_DIR = '/var/run/kubevirt-kernel-boot';
-/** An init that only waits; static, so that it runs in an image that holds nothing but a disk. */
-const HOLDER = '/usr/bin/catatonit';
+/** Waits for its end; static, so that it runs in an image that holds nothing but a disk. */
+const HOLDER = '/usr/bin/container-disk';
 const HOLDER_DIR = '/container-disk-binary';
-const WAIT = '-P';
 
 interface ImageDisk {
   /** Of the pod's volume; the side container is named after it. */
@@ -61,7 +60,7 @@ function holder(disk: ImageDisk, vmi: VirtualMachineInstance, ctx: PodContext): 
     name: `volume${disk.volume}`,
     image: disk.image,
     ...(disk.pullPolicy ? { imagePullPolicy: disk.pullPolicy } : {}),
-    command: [posix.join(HOLDER_DIR, posix.basename(HOLDER)), WAIT],
+    command: [posix.join(HOLDER_DIR, posix.basename(HOLDER))],
     env: [{ name: 'CONTAINER_DISK_ID', value: disk.id }],
     resources: supportResources('container-disk', ctx.config, vmi.spec.domain) as NonNullable<Container['resources']>,
     securityContext: unprivileged,

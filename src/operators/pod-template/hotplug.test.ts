@@ -74,7 +74,7 @@ describe('the attachment pod', () => {
 describe('the trigger pod', () => {
   it.each([
     [true, ['/bin/sh', '-c', 'exit', '0'], 'true'],
-    [false, ['/usr/bin/catatonit', '-P'], undefined],
+    [false, ['/usr/bin/container-disk'], undefined],
   ])('next to the launcher (ends: %s)', (ends, command, annotation) => {
     const pod = renderHotplugTriggerPod(vmi('none'), launcher, 'disk', { ...ctx, ends });
     expect(pod.spec?.containers[0]?.command).toEqual(command);

@@ -17,7 +17,7 @@ const TOLERATED = ['disk-pressure', 'memory-pressure', 'network-unavailable', 'p
 const OWNER_NAME = 'kubevirt.io/owner-vmi-name';
 const OWNER_UID = 'kubevirt.io/owner-vmi-uid';
 /** Waits until it is deleted. */
-const HOLD = ['/usr/bin/catatonit', '-P'];
+const HOLD = ['/usr/bin/container-disk'];
 
 /** The level of user:role:type:level; a node without SELinux says none. */
 function selinuxLevel({ status, metadata }: VirtualMachineInstance): string {

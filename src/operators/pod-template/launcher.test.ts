@@ -286,11 +286,11 @@ describe('container disks without image volumes', () => {
     expect([holder?.name, holder?.image, holder?.command, holder?.env]).toEqual([
       'volumeroot',
       'registry.example/disk:v1',
-      ['/container-disk-binary/catatonit', '-P'],
+      ['/container-disk-binary/container-disk'],
       [{ name: 'CONTAINER_DISK_ID', value: 'disk_0' }],
     ]);
     expect(pod.spec?.initContainers?.map(({ name, command }) => [name, command])).toEqual([
-      ['container-disk-binary', ['/bin/cp', '/usr/bin/catatonit', '/container-disk-binary']],
+      ['container-disk-binary', ['/bin/cp', '/usr/bin/container-disk', '/container-disk-binary']],
     ]);
   });
   it('reach the running launcher by mount propagation', () => {
