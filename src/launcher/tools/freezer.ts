@@ -51,9 +51,12 @@ export function reasonToSkip(report: DomainReport | undefined): string | undefin
   return undefined;
 }
 
+/** Nothing when the launcher itself did not answer. */
 function hintFor(report: DomainReport | undefined): string {
-  const { name = '', id = '' } = (report?.status.osInfo ?? {}) as Record<string, string>;
-  return /windows/i.test(`${name} ${id}`) ? 'check the guest agent and the VSS service in the guest' : 'check the guest agent in the guest';
+  if (!report) return '';
+  const { name = '', id = '' } = (report.status.osInfo ?? {}) as Record<string, string>;
+  const services = /windows/i.test(`${name} ${id}`) ? 'guest agent and the VSS service' : 'guest agent';
+  return `; check the ${services} in the guest, then try again`;
 }
 
 export async function runFreezer(
@@ -71,6 +74,6 @@ export async function runFreezer(
     else await client.unfreezeVirtualMachine(vmi);
     return { exitCode: 0, stderr: `${vm}: ${verb} done` };
   } catch (err) {
-    return { exitCode: 1, stderr: `${vm}: ${verb} failed: ${messageOf(err)}; ${hintFor(report)}, then try again` };
+    return { exitCode: 1, stderr: `${vm}: ${verb} failed: ${messageOf(err)}${hintFor(report)}` };
   }
 }

@@ -59,7 +59,7 @@ export async function runProbe(client: Pick<CmdApi, 'exec' | 'guestPing'>, reque
     await client.guestPing(domainName, timeoutSeconds);
     return { exitCode: 0 };
   } catch (err) {
-    const what = program ? `${program.command} could not be run in the guest` : 'the guest agent does not answer';
+    const what = program ? `${program.command} could not be run in the guest` : 'the ping of the guest agent failed';
     return { exitCode: 1, stderr: `${what}: ${messageOf(err)}` };
   }
 }

@@ -83,7 +83,7 @@ describe('virt-probe', () => {
     );
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: 'the guest agent does not answer: no guest agent answers in VM vm1',
+      stderr: 'the ping of the guest agent failed: no guest agent answers in VM vm1',
     });
   });
 });

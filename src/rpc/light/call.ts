@@ -62,7 +62,8 @@ function exchange(session: ClientHttp2Session, target: CallTarget, message: Buff
     });
     const chunks: Buffer[] = [];
     let trailer: IncomingHttpHeaders = {};
-    stream.on('error', (err) => reject(unreachable(target, err)));
+    // A connection that fails also cancels the stream, which names the failure as its cause.
+    stream.on('error', (err) => reject(unreachable(target, err.cause ?? err)));
     // A call that fails at once has its status among the headers.
     stream.on('response', (headers) => {
       trailer = headers;
