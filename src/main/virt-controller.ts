@@ -1,5 +1,4 @@
 // virt-controller: runs the controllers on the leader of its replicas; every replica serves health, leadership and metrics.
-import { randomBytes } from 'node:crypto';
 import { keyOf } from '../api/index.js';
 import { Metrics } from '../base/metrics.js';
 import { createHttpsServer, text } from '../http/index.js';
@@ -30,13 +29,6 @@ const flags = parseFlags(NAME, {
 const QEMU_TIMEOUT_SECONDS = 240;
 const QEMU_TIMEOUT_SPREAD = 120;
 
-const suffix = (): string =>
-  randomBytes(5)
-    .toString('base64url')
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, 'x')
-    .slice(0, 5);
-
 class VirtController extends ControllerProcess {
   #kubernetesVersion = '';
 
@@ -46,7 +38,6 @@ class VirtController extends ControllerProcess {
     startVmController(this.manager, { random: Math.random });
     startVmiController(this.manager, {
       launcherImage: flags['launcher-image'],
-      suffix,
       renderPod: (seen: Seen) =>
         renderLauncherPod(seen.vmi, {
           config: facts.config(),

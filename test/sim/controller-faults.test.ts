@@ -1,7 +1,9 @@
 // What must not cost a guest: lost races, answers that never came, refusals that pass, events that were missed.
 import { afterEach, describe, expect, it } from 'vitest';
-import { VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../src/runtime/resources.js';
-import type { Transport, TransportRequest, TransportResponse } from '../../src/runtime/transport.js';
+import { sleep } from '../../src/base/clock.js';
+import { KvError } from '../../src/base/errors.js';
+import { PODS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../src/runtime/resources.js';
+import type { Transport, TransportRequest, TransportResponse, TransportStream } from '../../src/runtime/transport.js';
 import { simVm, startWorld, type World } from './controllers-world.js';
 
 const KEY = 'shop/web';
@@ -15,11 +17,27 @@ const refusal = (code: number, reason: string, message: string): TransportRespon
   body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message }),
 });
 
+const isCreate = ({ method, path }: TransportRequest, of: RegExp): boolean => method === 'POST' && of.test(path);
+
 let world: World;
+/** Watches say nothing before this time. */
+let silentUntil = 0;
+
+async function* late(lines: TransportStream['lines']): AsyncGenerator<readonly string[]> {
+  for await (const batch of lines) {
+    if (silentUntil > world.clock.now()) await sleep(world.clock, silentUntil - world.clock.now());
+    yield batch;
+  }
+}
+
 const start = (fault: Fault): void => {
+  silentUntil = 0;
   world = startWorld((inner) => ({
     host: inner.host,
-    stream: (request) => inner.stream(request),
+    stream: async (request) => {
+      const stream = await inner.stream(request);
+      return { ...stream, lines: late(stream.lines) };
+    },
     close: () => inner.close(),
     request: async (request) => (await fault(request, inner)) ?? (await inner.request(request)),
   }));
@@ -45,5 +63,21 @@ describe('a failed guest of RerunOnFailure', () => {
     await world.seconds(40);
     expect(lost).toBe(1);
     expect(await phase()).toBe('Running');
+  });
+});
+
+describe('a launcher pod', () => {
+  it('is not created twice when the answer to the creation got lost', async () => {
+    let lost = 0;
+    start(async (request, inner) => {
+      if (!isCreate(request, /\/pods$/) || lost > 0) return undefined;
+      lost++;
+      await inner.request(request);
+      silentUntil = world.clock.now() + 2_000;
+      throw new KvError('Timeout', 'no answer within 30 s');
+    });
+    await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
+    await world.seconds(8);
+    expect([(await world.admin.list(PODS)).items.length, await phase()]).toEqual([1, 'Running']);
   });
 });

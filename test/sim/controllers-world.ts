@@ -104,10 +104,8 @@ export function startWorld(through: (inner: Transport) => Transport = (inner) =>
     random: () => 0.5,
   });
   startVmController(manager, { random: () => 0 });
-  let serial = 0;
   startVmiController(manager, {
     launcherImage: 'launcher:1',
-    suffix: () => String(++serial).padStart(5, 'x'),
     renderPod: ({ vmi }) => launcherPod(vmi),
   });
   const running = manager.run(stop.signal);

@@ -14,7 +14,7 @@ const claimsOf = (vmi: VirtualMachineInstance): string[] =>
     .filter((name) => name !== undefined)
     .map((name) => `${vmi.metadata.namespace}/${name}`);
 
-export interface VmiControllerOptions extends Pick<VmiDeps, 'launcherImage' | 'renderPod' | 'suffix'> {
+export interface VmiControllerOptions extends Pick<VmiDeps, 'launcherImage' | 'renderPod'> {
   readonly workers?: number;
 }
 

@@ -1,4 +1,5 @@
 // The VMI controller's shell: observe, decide, perform, report. All rules are in decide.ts, phase.ts and status.ts.
+import { createHash } from 'node:crypto';
 import {
   controllerOf,
   FINALIZER,
@@ -39,8 +40,6 @@ export interface VmiDeps {
   readonly launcherImage: string;
   /** The launcher pod for this VMI under the current configuration; throws KvError Invalid when it cannot be rendered. */
   readonly renderPod: (seen: Seen) => Pod;
-  /** Five random characters for the pod's name. */
-  readonly suffix: () => string;
 }
 
 function observe(d: VmiDeps, key: ObjectKey): Seen | undefined {
@@ -66,14 +65,27 @@ function pvcsOf(d: VmiDeps, vmi: VirtualMachineInstance): Map<string, Persistent
   return new Map(found.filter((p) => p !== undefined).map((p) => [p.metadata.name ?? '', p]));
 }
 
-/** generateName with the suffix chosen here, so that the expectation knows the name before the request is sent. */
-function named(pod: Pod, suffix: string): Pod {
+/**
+ * generateName with a suffix that follows from the VMI: however often a creation is repeated, whose answer got lost or whose event is
+ * late, and by whichever of two leaders, there is one pod.
+ */
+function named(pod: Pod, vmi: VirtualMachineInstance): Pod {
   const { generateName, ...metadata } = pod.metadata;
+  const suffix = createHash('sha256')
+    .update(vmi.metadata.uid ?? '')
+    .digest('hex')
+    .slice(0, 5);
   return generateName ? { ...pod, metadata: { ...metadata, name: `${generateName.slice(0, 57)}${suffix}` } } : pod;
 }
 
+/** The pod that stands in the way, if it is the very one that was to be created. */
+async function ownPod(d: VmiDeps, { vmi }: Seen, { metadata }: Pod): Promise<Pod | undefined> {
+  const found = await d.client.find(PODS, `${metadata.namespace}/${metadata.name}`);
+  return found && isLauncherOf(found, vmi) ? found : undefined;
+}
+
 async function createPod(d: VmiDeps, key: ObjectKey, seen: Seen): Promise<Pod> {
-  const pod = named(d.renderPod(seen), d.suffix());
+  const pod = named(d.renderPod(seen), seen.vmi);
   const name = pod.metadata.name ?? '';
   d.expectations.expectCreation(key, name);
   try {
@@ -81,6 +93,9 @@ async function createPod(d: VmiDeps, key: ObjectKey, seen: Seen): Promise<Pod> {
     d.events.event(seen.vmi, 'Normal', 'SuccessfulCreate', text.podCreated(name));
     return created;
   } catch (err) {
+    const existing = hasCode(err, 'AlreadyExists') ? await ownPod(d, seen, pod).catch(() => undefined) : undefined;
+    // Created by an earlier attempt; its event is on the way, and settles the expectation.
+    if (existing) return existing;
     d.expectations.observedCreation(key, name);
     const why = messageOf(err);
     const message = why.includes('violates PodSecurity') ? text.privilegedNamespace(key, why) : text.podCreateFailed(why);
