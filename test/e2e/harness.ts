@@ -89,7 +89,8 @@ export async function diagnose(namespace = NAMESPACE): Promise<string> {
       ['get', 'vmi', '-n', namespace, '-o', 'jsonpath={range .items[*]}{.metadata.name}{" "}{.status.conditions}{"\\n"}{end}'],
     ].map((args) => kubectl(...args).catch((err: unknown) => String(err))),
   );
-  return parts.join('\n');
+  // Of many events the newest tell what happened.
+  return parts.map((part) => part.split('\n').slice(-30).join('\n')).join('\n');
 }
 
 export class Console {

@@ -1,6 +1,7 @@
 // The user's journeys on the local cluster, in the order in which a user would make them.
 import { afterEach, describe } from 'vitest';
 import { diagnose } from './harness.js';
+import { containerDisks } from './journeys/container-disks.js';
 import { install } from './journeys/install.js';
 import { kills } from './journeys/kills.js';
 import { lifecycle } from './journeys/lifecycle.js';
@@ -17,6 +18,7 @@ afterEach(async (context) => {
 describe('install', install);
 describe('refusals', refusals);
 describe('life cycle', lifecycle);
+describe('container disks', containerDisks);
 describe('streams', streams);
 describe('subresources', subresources);
 describe('stuck objects', stuck);

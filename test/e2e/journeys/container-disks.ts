@@ -1,0 +1,77 @@
+// The second way of container disks, for clusters without image volumes: a side container holds the image, the node agent binds its file
+// into the launcher, and takes it out again before the pod goes.
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import type { KubeVirt, Pod } from '../../../src/api/index.js';
+import { apply, Console, cluster, eventually, find, kubectl, list, NAMESPACE } from '../harness.js';
+import { tinyVm } from '../manifests.js';
+import { waitRunning } from '../vm-waits.js';
+
+const NAME = 'side-disk';
+const NODE = 'node1';
+const GRACE_SECONDS = 15;
+/** The launcher gets this much more than the guest, and the kubelet needs a moment. */
+const MARGIN_SECONDS = 30;
+
+async function patchDisabledGates(gates: readonly string[] | null): Promise<void> {
+  const patch = { spec: { configuration: { developerConfiguration: { disabledFeatureGates: gates } } } };
+  await kubectl('patch', 'kubevirt', 'kubevirt', '-n', 'kubevirt', '--type', 'merge', '-p', JSON.stringify(patch));
+}
+
+/** Runs with the gate off, whatever comes of it. */
+async function withoutImageVolumes(run: () => Promise<void>): Promise<void> {
+  const cr = await find<KubeVirt>('kubevirt', 'kubevirt', 'kubevirt');
+  const before = cr?.spec?.configuration?.developerConfiguration?.disabledFeatureGates;
+  await patchDisabledGates([...(before ?? []), 'ImageVolume']);
+  try {
+    await run();
+  } finally {
+    await patchDisabledGates(before ?? null);
+  }
+}
+
+/** Mount points on the node below the pod's directory that hold container disks. */
+async function diskMounts(podUid: string): Promise<string[]> {
+  const node = (await cluster()).nodes.find(({ name }) => name === NODE);
+  return readFileSync(`/proc/${node?.pid}/mountinfo`, 'utf8')
+    .split('\n')
+    .flatMap((line) => line.split(' ')[4] ?? [])
+    .filter((point) => point.includes(`/${podUid}/`) && point.includes('/container-disks/'));
+}
+
+async function launcherPod(): Promise<Pod | undefined> {
+  const pods = await list<Pod>('pods', '-n', NAMESPACE, '-l', `vm=${NAME}`);
+  return pods.find((pod) => pod.metadata.deletionTimestamp === undefined);
+}
+
+async function bootAndDelete(): Promise<void> {
+  await apply(tinyVm(NAME, { node: NODE, gracePeriodSeconds: GRACE_SECONDS }));
+  await waitRunning(NAME);
+  const pod = await launcherPod();
+  const uid = pod?.metadata.uid ?? '';
+  expect(pod?.spec?.containers.map(({ name }) => name)).toEqual(['compute', 'volumeroot']);
+  expect(pod?.spec?.volumes?.filter((volume) => 'image' in volume)).toEqual([]);
+  expect(await diskMounts(uid)).toEqual([expect.stringMatching(/\/disk_0\.img$/)]);
+
+  const console = await Console.open(NAME);
+  await console.login();
+  expect(await console.run('uname -s')).toContain('Linux');
+  await console.close();
+
+  await kubectl('delete', 'vm', NAME, '-n', NAMESPACE, `--timeout=${GRACE_SECONDS + MARGIN_SECONDS}s`);
+  await eventually('the pod is gone', async () => (await list('pods', '-n', NAMESPACE, '-l', `vm=${NAME}`)).length === 0, {
+    timeoutMs: MARGIN_SECONDS * 1000,
+  });
+  expect(await diskMounts(uid)).toEqual([]);
+}
+
+export function containerDisks(): void {
+  it('boots from a side container’s image and leaves no mount behind', () => withoutImageVolumes(bootAndDelete));
+
+  it('goes back to image volumes with the gate', async () => {
+    await apply(tinyVm(NAME, { node: NODE }));
+    await waitRunning(NAME);
+    expect((await launcherPod())?.spec?.containers.map(({ name }) => name)).toEqual(['compute']);
+    await kubectl('delete', 'vm', NAME, '-n', NAMESPACE, '--timeout=60s');
+  });
+}
