@@ -72,8 +72,8 @@ describe('a launcher pod', () => {
     start(async (request, inner) => {
       if (!isCreate(request, /\/pods$/) || lost > 0) return undefined;
       lost++;
-      await inner.request(request);
       silentUntil = world.clock.now() + 2_000;
+      await inner.request(request);
       throw new KvError('Timeout', 'no answer within 30 s');
     });
     await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
