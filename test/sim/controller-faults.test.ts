@@ -20,7 +20,7 @@ const refusal = (code: number, reason: string, message: string): TransportRespon
 const isCreate = ({ method, path }: TransportRequest, of: RegExp): boolean => method === 'POST' && of.test(path);
 
 let world: World;
-/** Watches say nothing before this time. */
+/** Watches of pods say nothing before this time. */
 let silentUntil = 0;
 
 async function* late(lines: TransportStream['lines']): AsyncGenerator<readonly string[]> {
@@ -36,7 +36,7 @@ const start = (fault: Fault): void => {
     host: inner.host,
     stream: async (request) => {
       const stream = await inner.stream(request);
-      return { ...stream, lines: late(stream.lines) };
+      return request.path.includes('/pods?') ? { ...stream, lines: late(stream.lines) } : stream;
     },
     close: () => inner.close(),
     request: async (request) => (await fault(request, inner)) ?? (await inner.request(request)),
