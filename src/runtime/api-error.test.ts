@@ -35,7 +35,7 @@ describe('apiError', () => {
     const err = apiError({ what: 'update pods a/b' }, status(422, 'Invalid', { details: { kind: 'pods', causes } }));
     expect(err.message).toBe('update pods a/b: the words');
     expect(err.details).toEqual({ status: 422, message: 'the words', reason: 'Invalid', causes });
-    expect(err.retry).toBe('never');
+    expect(err.retry).toBe('backoff');
   });
 
   it('takes a failed test of a patch for a lost race, but not an invalid result', () => {

@@ -52,6 +52,8 @@ export function apiError(call: FailedCall, response: Pick<TransportResponse, 'st
   const httpCode = status.code ?? response.status;
   const message = status.message ?? (response.body.trim() || `HTTP ${response.status}`);
   return new KvError(codeOf(call, status, response.status), `${call.what}: ${message}`, {
+    // Also a refusal for invalid content may pass: webhooks judge by the cluster's settings and by other objects, which change.
+    retry: 'backoff',
     details: {
       status: httpCode,
       message,

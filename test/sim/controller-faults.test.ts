@@ -7,6 +7,7 @@ import type { Transport, TransportRequest, TransportResponse, TransportStream } 
 import { simVm, startWorld, type World } from './controllers-world.js';
 
 const KEY = 'shop/web';
+const VMIS = /^\/apis\/kubevirt\.io\/v1\/namespaces\/shop\/virtualmachineinstances$/;
 
 /** Answers in the server's place, or throws; undefined lets the request through. */
 type Fault = (request: TransportRequest, inner: Transport) => Promise<TransportResponse | undefined> | TransportResponse | undefined;
@@ -79,5 +80,18 @@ describe('a launcher pod', () => {
     await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
     await world.seconds(8);
     expect([(await world.admin.list(PODS)).items.length, await phase()]).toEqual([1, 'Running']);
+  });
+});
+
+describe('a VM', () => {
+  it('starts when what refused its VMI no longer does', async () => {
+    let isRefusing = true;
+    start((request) => (isRefusing && isCreate(request, VMIS) ? refusal(422, 'Invalid', 'the webhook does not like it') : undefined));
+    await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
+    await world.seconds(5);
+    expect(await phase()).toBeUndefined();
+    isRefusing = false;
+    await world.seconds(60);
+    expect(await phase()).toBe('Running');
   });
 });
