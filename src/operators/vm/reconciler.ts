@@ -131,8 +131,8 @@ async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step
   }
 }
 
-/** Steps that end the pass: the next event shows the VM as they left it. */
-const ENDS_PASS = new Set<Step['do']>(['ensureFinalizer', 'dropFinalizer', 'setRunStrategy']);
+/** Steps that end the pass: the next event shows the VM, or the VMI that was just created, as they left it. */
+const ENDS_PASS = new Set<Step['do']>(['ensureFinalizer', 'dropFinalizer', 'setRunStrategy', 'createVmi']);
 
 async function report(d: VmDeps, key: ObjectKey, seen: Seen, plan: Plan, ctx: Ctx): Promise<Next> {
   if (isTooEarly(seen, ctx.now())) return { afterMs: EARLY_MS, why: 'the VMI controller has not spoken yet' };
@@ -156,9 +156,10 @@ function pvcsOf(d: VmDeps, vm: VirtualMachine): Map<string, PersistentVolumeClai
   return new Map(found.filter((p) => p !== undefined).map((p) => [p.metadata.name ?? '', p]));
 }
 
-async function attempt(work: () => Promise<void>): Promise<unknown> {
+/** What stopped the steps, if anything did. */
+async function performAll(d: VmDeps, key: ObjectKey, vm: VirtualMachine, { steps }: Plan): Promise<unknown> {
   try {
-    await work();
+    for (const step of steps) await perform(d, key, vm, step);
     return undefined;
   } catch (err) {
     return err;
@@ -176,12 +177,8 @@ export const reconcileVm =
     }
     if (d.stale.isStale(key, seen.vm)) return undefined;
     const plan = decideVm(seen, ctx.now());
-    const error = await attempt(async () => {
-      for (const step of plan.steps) await perform(d, key, seen.vm, step);
-    });
+    const error = await performAll(d, key, seen.vm, plan);
     if (error === undefined && plan.steps.some((s) => ENDS_PASS.has(s.do))) return undefined;
-    // A VMI that was created a moment ago is not in the snapshot; its own event brings the status.
-    if (error === undefined && plan.steps.some((s) => s.do === 'createVmi')) return undefined;
     const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
     const next = await report(d, key, seen, { ...plan, ...(failure ? { failure } : {}) }, ctx);
     if (error !== undefined) throw error;
