@@ -9,6 +9,7 @@ import {
   type GuestFilesystem,
   type GuestUser,
   readFilesystems,
+  readFreezeStatus,
   readHostname,
   readInterfaces,
   readOsInfo,
@@ -101,6 +102,8 @@ export class AgentPoller {
 
   async #pollSystem(): Promise<void> {
     if (this.#version === NO_AGENT) await this.#pollVersion();
+    // First, as a frozen guest refuses the other questions. A guest that was reset while frozen is no longer frozen.
+    this.#updateFrozen(await this.#ask('guest-fsfreeze-status', readFreezeStatus));
     const osInfo = await this.#ask('guest-get-osinfo', readOsInfo);
     const hostname = await this.#ask('guest-get-host-name', readHostname);
     const interfaces = await this.#ask('guest-network-get-interfaces', readInterfaces);
@@ -110,6 +113,12 @@ export class AgentPoller {
       ...(hostname === undefined ? {} : { hostname }),
       ...(interfaces === undefined ? {} : { interfaces }),
     });
+  }
+
+  #updateFrozen(status: string | undefined): void {
+    const { record } = this.#deps;
+    const { fsFreezeStatus: _, ...rest } = record.guest;
+    record.guest = status === 'frozen' ? { ...rest, fsFreezeStatus: status } : rest;
   }
 
   #update(found: GuestFacts): void {

@@ -8,11 +8,14 @@ import type { AgentPoller } from './agent-poller.js';
 import type { GuestCommands } from './guest-commands.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { DomainManager } from './manager.js';
+import type { VmRecord } from './report.js';
 import type { Reporter } from './reporter.js';
 import type { LibvirtSession } from './session.js';
 
 export interface CmdTargets {
-  readonly uid: string;
+  /** libvirt's name of the domain. */
+  readonly domain: string;
+  readonly identity: VmRecord['identity'];
   readonly manager: Pick<DomainManager, 'sync'>;
   readonly lifecycle: Lifecycle;
   readonly guest: GuestCommands;
@@ -21,14 +24,22 @@ export interface CmdTargets {
   readonly session: LibvirtSession;
 }
 
+/** A pod serves one VMI: a request for another one came to the wrong socket. Backup hooks know the name only. */
+function assertOwn({ name, namespace, uid }: VmRecord['identity'], { metadata }: VirtualMachineInstance): void {
+  const isOwn = metadata.name === name && metadata.namespace === namespace && (metadata.uid ?? uid) === uid;
+  if (isOwn) return;
+  const asked = `${metadata.namespace}/${metadata.name} (${metadata.uid ?? 'no uid'})`;
+  throw new KvError('Conflict', `this launcher serves VMI ${namespace}/${name} (${uid}), not ${asked}`, { retry: 'never' });
+}
+
 export function cmdHandlers(targets: CmdTargets): CmdHandlers {
-  const { uid, manager, lifecycle, guest, agent, reporter, session } = targets;
-  /** A pod serves one VMI: a request for another one of the same name came to the wrong socket. */
+  const { domain, identity, manager, lifecycle, guest, agent, reporter, session } = targets;
   const own = (vmi: VirtualMachineInstance): VirtualMachineInstance => {
-    const asked = vmi.metadata.uid;
-    if (asked !== undefined && asked !== uid)
-      throw new KvError('Conflict', `this launcher serves VMI ${uid}, not ${asked}`, { retry: 'never' });
+    assertOwn(identity, vmi);
     return vmi;
+  };
+  const forDomain = (asked: string): void => {
+    if (asked !== domain) throw new KvError('NotFound', `this launcher runs domain ${domain}, not ${asked}`, { retry: 'never' });
   };
   const forOwn = (work: () => Promise<void>) => async (vmi: VirtualMachineInstance) => {
     own(vmi);
@@ -53,8 +64,14 @@ export function cmdHandlers(targets: CmdTargets): CmdHandlers {
     getUsers: () => agent.users(),
     getFilesystems: () => agent.filesystems(),
     getQemuVersion: () => session.connection.hypervisorVersion(),
-    guestPing: (_, timeoutSeconds) => guest.ping(timeoutSeconds),
-    exec: (command) => guest.exec(command),
+    guestPing: async (asked, timeoutSeconds) => {
+      forDomain(asked);
+      await guest.ping(timeoutSeconds);
+    },
+    exec: async (command) => {
+      forDomain(command.domainName);
+      return guest.exec(command);
+    },
     ping: async () => {
       // Reading the connection fails while libvirt is away, which is what the caller wants to know.
       void session.connection;

@@ -25,6 +25,9 @@ export function readVersion(answer: unknown): AgentVersion {
   return { version: text(answer.version) ?? '', commands: commands.filter(({ name }) => name !== '') };
 }
 
+/** guest-fsfreeze-status: "thawed" or "frozen". */
+export const readFreezeStatus = (answer: unknown): string | undefined => text(answer);
+
 const OS_FIELDS: Readonly<Record<string, string>> = {
   name: 'name',
   'kernel-release': 'kernelRelease',
@@ -109,4 +112,26 @@ export function readFilesystems(answer: unknown): GuestFilesystem[] {
       ...(disks.length > 0 ? { disk: disks } : {}),
     };
   });
+}
+
+/** guest-exec: the process id of what was started. */
+export const readExecPid = (answer: unknown): number | undefined => (isObject(answer) ? number(answer.pid) : undefined);
+
+export interface ExecStatus {
+  readonly exited: boolean;
+  readonly exitCode: number;
+  /** In base64, as the guest sent it. */
+  readonly output: string;
+}
+
+/** A program ended by a signal counts as a shell counts it. */
+const SIGNAL_BASE = 128;
+const ENDED_UNKNOWN = -1;
+
+/** guest-exec-status */
+export function readExecStatus(answer: unknown): ExecStatus {
+  if (!isObject(answer)) return { exited: false, exitCode: ENDED_UNKNOWN, output: '' };
+  const signal = number(answer.signal);
+  const exitCode = number(answer.exitcode) ?? (signal === undefined ? ENDED_UNKNOWN : SIGNAL_BASE + signal);
+  return { exited: answer.exited === true, exitCode, output: text(answer['out-data']) ?? '' };
 }

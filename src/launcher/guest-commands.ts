@@ -1,12 +1,16 @@
-// What is done inside the guest through its agent on request: freezing filesystems for a backup, running a command, asking whether it lives.
+// What is done inside the guest through its agent on request: running a program, asking whether it lives, freezing its file systems for a
+// backup. A guest left frozen hangs, so whoever freezes also sets a time after which it is thawed, and thawing is tried until it succeeds.
 import { Buffer } from 'node:buffer';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
-import { KvError, messageOf } from '../base/errors.js';
+import { hasCode, KvError, messageOf } from '../base/errors.js';
 import type { ExecCommand, ExecOutcome } from '../rpc/index.js';
 import type { AgentPoller } from './agent-poller.js';
+import { type ExecStatus, readExecPid, readExecStatus, readFreezeStatus } from './guest-answers.js';
+import { Mutex } from './mutex.js';
 import type { VmRecord } from './report.js';
 import type { Reporter } from './reporter.js';
+import { text } from './text.js';
 
 interface Deps {
   readonly ctx: Ctx;
@@ -15,43 +19,89 @@ interface Deps {
   readonly reporter: Pick<Reporter, 'refresh'>;
 }
 
-interface ExecStatus {
-  readonly exited?: boolean;
-  readonly exitcode?: number;
-  readonly 'out-data'?: string;
-}
-
-const FREEZE_TIMEOUT_S = 60;
-const EXEC_POLL_MS = 200;
+/** A backup tool waits 60 s; it is to hear our error, not its own. */
+const FREEZE_TIMEOUT_S = 45;
+const THAW_RETRY_MS = 10_000;
+/** Most programs of probes end at once; the others are not worth a question every moment. */
+const EXEC_POLL_MS = { first: 25, longest: 500 } as const;
 
 export class GuestCommands {
   readonly #deps: Deps;
+  readonly #freezing = new Mutex();
   #cancelThaw: (() => void) | undefined;
+  /** We asked for a freeze and the guest has not been thawed since. */
+  #owesThaw = false;
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
-  /** A guest left frozen hangs, so it is thawed after `thawAfterSeconds` whatever becomes of the caller; 0 = never. */
-  async freeze(thawAfterSeconds: number): Promise<void> {
-    const { agent, ctx } = this.#deps;
-    await agent.command({ execute: 'guest-fsfreeze-freeze' }, FREEZE_TIMEOUT_S);
-    await this.#setFrozen('frozen');
-    this.#cancelThaw?.();
-    if (thawAfterSeconds <= 0) return;
-    this.#cancelThaw = ctx.clock.after(thawAfterSeconds * 1000, () => {
-      this.unfreeze().catch((err: unknown) => ctx.log.error({ reason: messageOf(err) }, 'The guest stays frozen: it cannot be thawed'));
+  /** Freezes a guest that is not frozen yet. It is thawed after `thawAfterSeconds` whatever becomes of the caller; 0 = never. */
+  freeze(thawAfterSeconds: number): Promise<void> {
+    return this.#freezing.run(async () => {
+      const isFrozen = (await this.#freezeStatus()) === 'frozen';
+      this.#dropThaw();
+      if (!isFrozen) await this.#freezeNow();
+      if (thawAfterSeconds > 0) this.#thawLater(thawAfterSeconds * 1000, 'Nobody thawed the guest in time; thawing it');
+      await this.#report('frozen');
     });
   }
 
-  async unfreeze(): Promise<void> {
-    this.#cancelThaw?.();
-    this.#cancelThaw = undefined;
-    await this.#deps.agent.command({ execute: 'guest-fsfreeze-thaw' }, FREEZE_TIMEOUT_S);
-    await this.#setFrozen(undefined);
+  async #freezeNow(): Promise<void> {
+    this.#owesThaw = true;
+    try {
+      await this.#deps.agent.command({ execute: 'guest-fsfreeze-freeze' }, FREEZE_TIMEOUT_S);
+    } catch (err) {
+      // The guest may still come to freezing, or have frozen a part.
+      this.#thawLater(0, 'Freezing failed; thawing what may be frozen');
+      throw err;
+    }
   }
 
-  async #setFrozen(status: 'frozen' | undefined): Promise<void> {
+  /** Thaws a guest that is frozen, whoever froze it. */
+  unfreeze(): Promise<void> {
+    return this.#freezing.run(async () => {
+      this.#dropThaw();
+      try {
+        if (await this.#mayBeFrozen()) await this.#deps.agent.command({ execute: 'guest-fsfreeze-thaw' }, FREEZE_TIMEOUT_S);
+      } catch (err) {
+        // Without a domain there is nothing left to thaw.
+        if (this.#owesThaw && !hasCode(err, 'NotFound')) this.#thawLater(THAW_RETRY_MS, 'Thawing the guest again');
+        throw err;
+      }
+      this.#owesThaw = false;
+      await this.#report(undefined);
+    });
+  }
+
+  async #freezeStatus(): Promise<string | undefined> {
+    return readFreezeStatus(await this.#deps.agent.command({ execute: 'guest-fsfreeze-status' }));
+  }
+
+  /** A second thaw would run the guest's thaw scripts again. */
+  async #mayBeFrozen(): Promise<boolean> {
+    try {
+      return (await this.#freezeStatus()) !== 'thawed';
+    } catch (err) {
+      this.#deps.ctx.log.debug({ reason: messageOf(err) }, 'The guest does not tell whether it is frozen; thawing it');
+      return true;
+    }
+  }
+
+  #thawLater(ms: number, why: string): void {
+    const { ctx } = this.#deps;
+    this.#cancelThaw = ctx.clock.after(ms, () => {
+      ctx.log.warn({}, why);
+      this.unfreeze().catch((err: unknown) => ctx.log.error({ reason: messageOf(err) }, 'The guest could not be thawed'));
+    });
+  }
+
+  #dropThaw(): void {
+    this.#cancelThaw?.();
+    this.#cancelThaw = undefined;
+  }
+
+  async #report(status: 'frozen' | undefined): Promise<void> {
     const { record, reporter } = this.#deps;
     const { fsFreezeStatus: _, ...rest } = record.guest;
     record.guest = status === undefined ? rest : { ...rest, fsFreezeStatus: status };
@@ -62,18 +112,24 @@ export class GuestCommands {
     await this.#deps.agent.command({ execute: 'guest-ping' }, Math.max(1, timeoutSeconds));
   }
 
-  /** Runs a program in the guest and waits for its end. */
+  /** Runs a program in the guest and waits for its end. One that takes too long is left running: the agent cannot end it. */
   async exec({ command, args, timeoutSeconds }: ExecCommand): Promise<ExecOutcome> {
     const { agent, ctx } = this.#deps;
-    const begun = await agent.command({ execute: 'guest-exec', arguments: { path: command, arg: args, 'capture-output': true } });
-    const pid = (begun as { pid?: number } | undefined)?.pid;
+    const deadline = ctx.now() + Math.max(1, timeoutSeconds) * 1000;
+    const patience = (): number => Math.max(1, Math.ceil((deadline - ctx.now()) / 1000));
+    const begun = await agent.command(
+      { execute: 'guest-exec', arguments: { path: command, arg: args, 'capture-output': true } },
+      patience(),
+    );
+    const pid = readExecPid(begun);
     if (pid === undefined) throw new KvError('Internal', `the guest agent gave no process id for ${command}`);
-    const deadline = ctx.now() + timeoutSeconds * 1000;
-    while (ctx.now() < deadline) {
-      const status = ((await agent.command({ execute: 'guest-exec-status', arguments: { pid } })) ?? {}) as ExecStatus;
-      if (status.exited) return { exitCode: status.exitcode ?? -1, stdOut: Buffer.from(status['out-data'] ?? '', 'base64').toString() };
-      await sleep(ctx.clock, EXEC_POLL_MS, ctx.signal);
+    const poll = async (): Promise<ExecStatus> =>
+      readExecStatus(await agent.command({ execute: 'guest-exec-status', arguments: { pid } }, patience()));
+    for (let wait: number = EXEC_POLL_MS.first; ; wait = Math.min(wait * 2, EXEC_POLL_MS.longest)) {
+      const status = await poll();
+      if (status.exited) return { exitCode: status.exitCode, stdOut: Buffer.from(status.output, 'base64').toString() };
+      if (ctx.now() >= deadline || ctx.signal.aborted) throw new KvError('Timeout', text.execTooLong(command, timeoutSeconds));
+      await sleep(ctx.clock, Math.min(wait, deadline - ctx.now()), ctx.signal);
     }
-    throw new KvError('Timeout', `${command} did not end in the guest within ${timeoutSeconds} s`);
   }
 }

@@ -84,7 +84,7 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const lifecycle = new Lifecycle({ ...shared, manager, agent });
   const guest = new GuestCommands({ ctx, agent, record, reporter });
   listener.targets = { ctx, domain, record, reporter, notifier, agent };
-  const targets: CmdTargets = { uid: options.uid, manager, lifecycle, guest, agent, reporter, session };
+  const targets: CmdTargets = { domain, identity: record.identity, manager, lifecycle, guest, agent, reporter, session };
   const daemon = buildDaemon(ctx, setup);
   const monitor = new QemuMonitor(ctx, layout.pidDir, domain);
   return { domain, record, daemon, session, notifier, reporter, agent, manager, lifecycle, monitor, dhcp, handlers: cmdHandlers(targets) };

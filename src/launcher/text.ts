@@ -14,6 +14,8 @@ export const text = {
   cannotShutDown: (name: string): string =>
     `VM ${name} cannot be asked to shut down: its ACPI feature is off and no guest agent is connected; it is stopped when the grace period ends`,
   noAgent: (name: string): string => `no guest agent answers in VM ${name}; install and start qemu-guest-agent in the guest`,
+  execTooLong: (command: string, seconds: number): string =>
+    `${command} did not end in the guest within ${seconds} s; it goes on running there`,
   neverStarted: (seconds: number, lastError: string | undefined): string =>
     `virt-launcher gave up: no guest was started within ${seconds} s. ${
       lastError === undefined
