@@ -5,6 +5,8 @@ import type { Clock } from '../base/clock.js';
 import type { Expectations } from './types.js';
 
 const EXPIRE_MS = 5 * 60_000;
+/** When a key with something outstanding must be looked at again: the event that would bring it may have been missed for good. */
+export const EXPECTATION_RECHECK_MS = EXPIRE_MS + 1_000;
 
 interface Pending {
   readonly creations: Map<string, number>;

@@ -94,4 +94,19 @@ describe('a VM', () => {
     await world.seconds(60);
     expect(await phase()).toBe('Running');
   });
+
+  it('does not wait for ever for a VMI whose whole life was missed', async () => {
+    let missed = 0;
+    start((request) => {
+      if (!isCreate(request, VMIS) || missed > 0) return undefined;
+      missed++;
+      return { status: 201, headers: { 'content-type': 'application/json' }, body: request.body ?? '' };
+    });
+    await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
+    await world.seconds(5);
+    expect(await phase()).toBeUndefined();
+    await world.clock.advance(6 * 60_000);
+    await world.seconds(8);
+    expect(await phase()).toBe('Running');
+  });
 });

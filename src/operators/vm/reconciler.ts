@@ -12,6 +12,7 @@ import {
 } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, messageOf } from '../../base/errors.js';
+import { EXPECTATION_RECHECK_MS } from '../../runtime/expectations.js';
 import { changeFinalizers } from '../../runtime/finalizers.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { CONTROLLER_REVISIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
@@ -169,21 +170,27 @@ async function performAll(d: VmDeps, key: ObjectKey, vm: VirtualMachine, { steps
 export const reconcileVm =
   (d: VmDeps): Reconcile =>
   async (key, ctx) => {
-    const seen = observe(d, key);
-    if (!seen) {
-      d.expectations.forget(key);
-      d.stale.forget(key);
-      return undefined;
-    }
-    if (d.stale.isStale(key, seen.vm)) return undefined;
-    const plan = decideVm(seen, ctx.now());
-    const error = await performAll(d, key, seen.vm, plan);
-    if (error === undefined && plan.steps.some((s) => ENDS_PASS.has(s.do))) return undefined;
-    const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
-    const next = await report(d, key, seen, { ...plan, ...(failure ? { failure } : {}) }, ctx);
-    if (error !== undefined) throw error;
-    return plan.recheckMs === undefined ? next : { afterMs: plan.recheckMs, why: 'crash back-off of the VM' };
+    const next = await pass(d, key, ctx);
+    if (next !== undefined || d.expectations.satisfied(key)) return next;
+    return { afterMs: EXPECTATION_RECHECK_MS, why: 'the event of an own write may have been missed' };
   };
+
+async function pass(d: VmDeps, key: ObjectKey, ctx: Ctx): Promise<Next> {
+  const seen = observe(d, key);
+  if (!seen) {
+    d.expectations.forget(key);
+    d.stale.forget(key);
+    return undefined;
+  }
+  if (d.stale.isStale(key, seen.vm)) return undefined;
+  const plan = decideVm(seen, ctx.now());
+  const error = await performAll(d, key, seen.vm, plan);
+  if (error === undefined && plan.steps.some((s) => ENDS_PASS.has(s.do))) return undefined;
+  const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
+  const next = await report(d, key, seen, { ...plan, ...(failure ? { failure } : {}) }, ctx);
+  if (error !== undefined) throw error;
+  return plan.recheckMs === undefined ? next : { afterMs: plan.recheckMs, why: 'crash back-off of the VM' };
+}
 
 const failureReason = (plan: Plan): string => (plan.steps.some((s) => s.do === 'deleteVmi') ? 'FailedDelete' : 'FailedCreate');
 

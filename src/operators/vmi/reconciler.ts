@@ -13,6 +13,7 @@ import {
 import { metaTime } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, messageOf } from '../../base/errors.js';
+import { EXPECTATION_RECHECK_MS } from '../../runtime/expectations.js';
 import { changeFinalizers } from '../../runtime/finalizers.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
@@ -190,14 +191,19 @@ export const reconcileVmi =
       return undefined;
     }
     if (d.stale.isStale(key, before.vmi)) return undefined;
-    const plan = decideVmi(before);
-    const { seen, error } = await performAll(d, key, before, plan);
-    if (error === undefined && plan.steps.some((s) => s.do === 'ensureFinalizer')) return undefined;
-    const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
-    if (before.settled) await report(d, key, seen, failure, ctx);
-    if (error !== undefined) throw error;
-    return undefined;
+    await pass(d, key, before, ctx);
+    if (d.expectations.satisfied(key)) return undefined;
+    return { afterMs: EXPECTATION_RECHECK_MS, why: 'the event of an own write may have been missed' };
   };
+
+async function pass(d: VmiDeps, key: ObjectKey, before: Seen, ctx: Ctx): Promise<void> {
+  const plan = decideVmi(before);
+  const { seen, error } = await performAll(d, key, before, plan);
+  if (error === undefined && plan.steps.some((s) => s.do === 'ensureFinalizer')) return;
+  const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
+  if (before.settled) await report(d, key, seen, failure, ctx);
+  if (error !== undefined) throw error;
+}
 
 const failureReason = (plan: Plan): string => (plan.steps.some((s) => s.do === 'deletePod') ? 'FailedDelete' : 'FailedCreate');
 
