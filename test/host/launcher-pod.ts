@@ -1,10 +1,11 @@
 // A launcher as in its pod, but on this machine: the bundled process under tini, as user 107, in namespaces of its own, with a scratch
 // directory for /run. The test plays the node agent: it reaches the sockets through the scratch directory.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import {
@@ -67,17 +68,24 @@ async function makeBundle(): Promise<string> {
   const dir = await scratchDir('launcher-bundle-');
   // koffi is native: the bundle finds it beside itself, as in the image.
   await symlink(resolve('node_modules'), join(dir, 'node_modules'));
-  const outfile = join(dir, 'virt-launcher.cjs');
   await build({
-    entryPoints: ['src/main/virt-launcher.ts'],
+    entryPoints: ['virt-launcher', 'virt-probe', 'virt-freezer'].map((name) => `src/main/${name}.ts`),
     bundle: true,
     platform: 'node',
     format: 'cjs',
     external: ['koffi'],
-    outfile,
+    outdir: dir,
+    outExtension: { '.js': '.cjs' },
     logLevel: 'error',
   });
-  return outfile;
+  return join(dir, 'virt-launcher.cjs');
+}
+
+const exec = promisify(execFile);
+
+function makeBundleOnce(): Promise<string> {
+  bundle ??= makeBundle();
+  return bundle;
 }
 
 /** To be called when the last launcher of a test file is gone. */
@@ -124,7 +132,7 @@ export class LauncherPod {
 
   /** `prepare` fills the scratch directory: files for /run, and network.sh, which makes the pod's links. */
   static async start(flags: readonly string[] = [], prepare: (dir: string) => Promise<void> = async () => undefined): Promise<LauncherPod> {
-    bundle ??= makeBundle();
+    const launcher = await makeBundleOnce();
     const dir = await scratchDir('launcher-');
     for (const sub of DIRS) {
       await mkdir(join(dir, sub));
@@ -134,7 +142,7 @@ export class LauncherPod {
     await writeFile(join(dir, 'enter.sh'), ENTER);
     const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'private'];
     const identity = ['--name', 'vm1', '--namespace', 'default', '--uid', 'uid-1', '--allow-emulation'];
-    const command = ['sh', join(dir, 'enter.sh'), dir, process.execPath, await bundle, ...identity, ...flags];
+    const command = ['sh', join(dir, 'enter.sh'), dir, process.execPath, launcher, ...identity, ...flags];
     return new LauncherPod(dir, spawn('unshare', [...namespaces, ...command], { stdio: ['ignore', 'pipe', 'pipe'] }));
   }
 
@@ -158,6 +166,17 @@ export class LauncherPod {
   async inNetwork(...command: string[]): Promise<string> {
     const [pid] = await this.pidsOf('tini');
     return execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, '--', ...command], { encoding: 'utf8' });
+  }
+
+  /** Runs one of the small programs of the image, as the kubelet does. */
+  async runTool(name: 'virt-probe' | 'virt-freezer', ...args: string[]): Promise<Exit> {
+    const file = join(dirname(await makeBundleOnce()), `${name}.cjs`);
+    const command = [file, '--socket', join(this.dir, 'kubevirt/sockets/launcher-sock'), ...args];
+    const { code, stderr } = await exec(process.execPath, command).then(
+      (done) => ({ ...done, code: 0 }),
+      (err: { code: number; stderr: string }) => err,
+    );
+    return { code, lastLine: stderr.trim().split('\n').at(-1) ?? '' };
   }
 
   async kill(program: string, signal: NodeJS.Signals): Promise<void> {

@@ -100,6 +100,20 @@ describe('a guest’s life', () => {
     await expect.poll(() => pod.states, WAIT).toEqual(['ADDED Running']);
   });
 
+  it('answers the pod’s own programs: without agent a probe fails, and a backup goes on', async () => {
+    await startGuest();
+    const probe = ['--domainName', 'default_vm1', '--timeoutSeconds', '5'];
+    const noAgent = expect.stringContaining('no guest agent answers in VM vm1');
+    expect(await pod.runTool('virt-probe', ...probe, '--guestAgentPing')).toEqual({ code: 1, lastLine: noAgent });
+    expect(await pod.runTool('virt-probe', ...probe, '--command', 'cat', '--', '/x')).toEqual({ code: 1, lastLine: noAgent });
+    for (const verb of ['--freeze', '--unfreeze']) {
+      expect(await pod.runTool('virt-freezer', verb, '--name', 'vm1', '--namespace', 'default')).toEqual({
+        code: 0,
+        lastLine: expect.stringContaining('no guest agent is connected'),
+      });
+    }
+  });
+
   it('lives through the death of libvirt', async () => {
     await startGuest();
     const [before] = await pod.pidsOf('qemu-system-x86_64');
