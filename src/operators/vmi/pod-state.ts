@@ -1,5 +1,6 @@
 // What a launcher pod says about itself: ready for the node agent, ended, or stuck and why. Pure.
 import { controllerOf, isDeleting, LABEL, LAUNCHER_POD, type Pod, type VirtualMachineInstance } from '../../api/index.js';
+import { isFinal, isHandedOver } from './seen.js';
 import { text } from './text.js';
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
@@ -84,7 +85,8 @@ export function launcherFailure(pod: Pod): PodProblem | undefined {
 
 /** The pod that carries the guest: the newest of the VMI's pods on its node (or anywhere, before it has one). */
 export function currentPod(pods: readonly Pod[], vmi: VirtualMachineInstance): Pod | undefined {
-  const node = vmi.status?.nodeName;
+  // Before the hand-over the VMI is on no node, whatever the status says that it was created with.
+  const node = isHandedOver(vmi) || isFinal(vmi) ? vmi.status?.nodeName : undefined;
   const here = pods.filter((p) => !node || p.spec?.nodeName === node);
   return [...here].sort(newestFirst)[0];
 }
