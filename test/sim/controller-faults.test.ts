@@ -1,5 +1,6 @@
 // What must not cost a guest: lost races, answers that never came, refusals that pass, events that were missed.
 import { afterEach, describe, expect, it } from 'vitest';
+import type { VirtualMachineInstance } from '../../src/api/index.js';
 import { sleep } from '../../src/base/clock.js';
 import { KvError } from '../../src/base/errors.js';
 import { PODS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../src/runtime/resources.js';
@@ -80,6 +81,32 @@ describe('a launcher pod', () => {
     await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
     await world.seconds(8);
     expect([(await world.admin.list(PODS)).items.length, await phase()]).toEqual([1, 'Running']);
+  });
+
+  it('is created once for a VMI that came with a status', async () => {
+    start(() => undefined);
+    await world.admin.create(VIRTUAL_MACHINE_INSTANCES, {
+      apiVersion: 'kubevirt.io/v1',
+      kind: 'VirtualMachineInstance',
+      metadata: { name: 'web', namespace: 'shop' },
+      spec: { domain: { devices: {} } },
+      status: { phase: 'Pending', nodeName: 'elsewhere' },
+    } as VirtualMachineInstance);
+    await world.seconds(8);
+    expect([(await world.admin.list(PODS)).items.length, await phase()]).toEqual([1, 'Running']);
+  });
+});
+
+describe('a VMI', () => {
+  it('starts when its pod can be rendered after the configuration has changed', async () => {
+    start(() => undefined);
+    world.unrenderable = 'no such network binding';
+    await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
+    await world.seconds(5);
+    expect(await phase()).toBe('Pending');
+    world.unrenderable = undefined;
+    await world.seconds(30);
+    expect(await phase()).toBe('Running');
   });
 });
 

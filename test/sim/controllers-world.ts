@@ -2,6 +2,7 @@
 // agent. For tests of the controllers together; asserts nothing itself.
 import type { Pod, VirtualMachine, VirtualMachineInstance } from '../../src/api/index.js';
 import { metaTime } from '../../src/base/clock.js';
+import { KvError } from '../../src/base/errors.js';
 import { silentLogger } from '../../src/base/logger.js';
 import { startVmController } from '../../src/operators/vm/controller.js';
 import { startVmiController } from '../../src/operators/vmi/controller.js';
@@ -84,6 +85,8 @@ export interface World {
   readonly server: SimApiServer;
   readonly admin: KubeClient;
   readonly node: ScriptedNode;
+  /** Why launcher pods cannot be rendered at the moment. */
+  unrenderable?: string | undefined;
   /** The node does something each second. */
   seconds(count: number): Promise<void>;
   end(): Promise<void>;
@@ -106,10 +109,13 @@ export function startWorld(through: (inner: Transport) => Transport = (inner) =>
   startVmController(manager, { random: () => 0 });
   startVmiController(manager, {
     launcherImage: 'launcher:1',
-    renderPod: ({ vmi }) => launcherPod(vmi),
+    renderPod: ({ vmi }) => {
+      if (world.unrenderable) throw new KvError('Invalid', world.unrenderable);
+      return launcherPod(vmi);
+    },
   });
   const running = manager.run(stop.signal);
-  return {
+  const world: World = {
     clock,
     server,
     admin,
@@ -127,6 +133,7 @@ export function startWorld(through: (inner: Transport) => Transport = (inner) =>
       await Promise.allSettled([running]);
     },
   };
+  return world;
 }
 
 export const simVm = (runStrategy: string): VirtualMachine => ({

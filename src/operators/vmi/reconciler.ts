@@ -12,7 +12,7 @@ import {
 } from '../../api/index.js';
 import { metaTime } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
-import { hasCode, messageOf } from '../../base/errors.js';
+import { hasCode, isKvError, KvError, messageOf } from '../../base/errors.js';
 import { EXPECTATION_RECHECK_MS } from '../../runtime/expectations.js';
 import { changeFinalizers } from '../../runtime/finalizers.js';
 import { deepEqual } from '../../runtime/patch.js';
@@ -202,7 +202,14 @@ async function pass(d: VmiDeps, key: ObjectKey, before: Seen, ctx: Ctx): Promise
   if (error === undefined && plan.steps.some((s) => s.do === 'ensureFinalizer')) return;
   const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
   if (before.settled) await report(d, key, seen, failure, ctx);
-  if (error !== undefined) throw error;
+  if (error !== undefined) throw retried(error);
+}
+
+/** What cannot be rendered today may be tomorrow: the cluster's configuration has its part in it, and no change of it wakes the VMI. */
+function retried(error: unknown): unknown {
+  return isKvError(error) && error.retry === 'never'
+    ? new KvError(error.code, error.message, { details: error.details, retry: 'backoff' })
+    : error;
 }
 
 const failureReason = (plan: Plan): string => (plan.steps.some((s) => s.do === 'deletePod') ? 'FailedDelete' : 'FailedCreate');
