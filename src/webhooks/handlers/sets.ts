@@ -1,9 +1,10 @@
-// The handlers of what VMs are made from: replica sets, pools, presets, instance types and preferences.
+// The handlers of what VMs are made from: replica sets, pools, presets, instance types, preferences and plugins.
 import type { KubeObject, VirtualMachineInstancetypeSpec, VirtualMachinePreferenceSpec } from '../../api/index.js';
 import type { VirtualMachineInstancePreset } from '../mutate/preset.js';
 import { responseOf } from '../review.js';
 import { admitInstancetype } from '../validate/instancetype/instancetype.js';
 import { admitPreference } from '../validate/instancetype/preference.js';
+import { admitPluginCreate, admitPluginUpdate, type Plugin } from '../validate/plugin/admit.js';
 import { admitPool, type VirtualMachinePool } from '../validate/scale/pool.js';
 import { admitPreset } from '../validate/scale/preset.js';
 import { admitReplicaSet, type VirtualMachineInstanceReplicaSet } from '../validate/scale/replica-set.js';
@@ -22,6 +23,8 @@ const POOL: Kind = {
   resource: 'virtualmachinepools',
   kind: 'VirtualMachinePool',
 };
+
+const PLUGIN: Kind = { group: 'plugin.kubevirt.io', versions: ['v1alpha1'], resource: 'plugins', kind: 'Plugin' };
 
 const replicaSet = about(core('virtualmachineinstancereplicasets', 'VirtualMachineInstanceReplicaSet'), (object, request, { config }) =>
   responseOf(admitReplicaSet(object as VirtualMachineInstanceReplicaSet, request.operation === 'CREATE', config())),
@@ -42,10 +45,15 @@ const instancetype = (kind: Kind): Admitter =>
 const preference = (kind: Kind): Admitter =>
   about(kind, (object) => responseOf(admitPreference((object as KubeObject & { spec: VirtualMachinePreferenceSpec }).spec)));
 
+const plugin = about(PLUGIN, (object, request, { config }) =>
+  responseOf(request.operation === 'CREATE' ? admitPluginCreate(object as Plugin, config()) : admitPluginUpdate(object as Plugin)),
+);
+
 export const SETS: Readonly<Record<string, Admitter>> = {
   '/virtualmachinereplicaset-validate': replicaSet,
   '/virtualmachinepool-validate': pool,
   '/vmipreset-validate': preset,
+  '/plugin-validate': plugin,
   '/virtualmachineinstancetypes-validate': instancetype(instancetypes('virtualmachineinstancetypes', 'VirtualMachineInstancetype')),
   '/virtualmachineclusterinstancetypes-validate': instancetype(
     instancetypes('virtualmachineclusterinstancetypes', 'VirtualMachineClusterInstancetype'),

@@ -29,6 +29,7 @@ import {
   type VirtualMachineInstanceMigration,
 } from '../../../src/webhooks/validate/migration/admit.js';
 import { admitMigrationPolicy } from '../../../src/webhooks/validate/migration/policy.js';
+import { admitPluginCreate, type Plugin } from '../../../src/webhooks/validate/plugin/admit.js';
 import { admitPool, type VirtualMachinePool } from '../../../src/webhooks/validate/scale/pool.js';
 import { admitPreset } from '../../../src/webhooks/validate/scale/preset.js';
 import { admitReplicaSet, type VirtualMachineInstanceReplicaSet } from '../../../src/webhooks/validate/scale/replica-set.js';
@@ -127,6 +128,7 @@ export const KIND_OPS: Readonly<Record<string, Admit>> = {
   'backup-update': () => allow(),
   'backuptracker-create': structured('VirtualMachineBackupTracker', (_c, config) => admitBackupTrackerCreate(config)),
   'clone-create': structured('VirtualMachineClone', (c, config) => admitCloneCreate(c.object as VirtualMachineClone, config)),
+  'plugin-create': structured('Plugin', (c, config) => admitPluginCreate(c.object as Plugin, config)),
   'instancetype-create': structured('VirtualMachineInstancetype', instancetype),
   'clusterinstancetype-create': structured('VirtualMachineClusterInstancetype', instancetype),
   'preference-create': structured('VirtualMachinePreference', preference),

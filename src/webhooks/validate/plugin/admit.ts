@@ -1,0 +1,70 @@
+// Admission of Plugins: where plugins are enabled, with CEL expressions that can be understood and paths of sockets that are plain. Pure.
+import { posix } from 'node:path';
+import { type FieldPath, field } from '../../../api/field-path.js';
+import type { KubeObject } from '../../../api/index.js';
+import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { refuse, type Verdict, verdictOf } from '../../verdict.js';
+import { type Causes, invalid } from '../rule.js';
+import { type Environment, mayBe, type Type, typeOfExpression } from './cel/check.js';
+import { DOMAIN, domainEnvironment, nodeEnvironment } from './environments.js';
+
+interface DomainHook {
+  readonly condition?: string;
+  readonly cel?: { readonly expression?: string };
+  readonly sidecar?: { readonly socketPath?: string };
+}
+
+interface NodeHook {
+  readonly condition?: string;
+  readonly socket?: string;
+  readonly permittedHooks?: readonly string[];
+}
+
+export interface Plugin extends KubeObject {
+  readonly spec: { readonly condition?: string; readonly domainHooks?: readonly DomainHook[]; readonly nodeHooks?: readonly NodeHook[] };
+}
+
+interface Wanted {
+  readonly what: string;
+  readonly type: Type;
+  readonly environment: Environment;
+}
+
+const DOMAIN_CONDITION: Wanted = { what: 'condition', type: 'bool', environment: domainEnvironment };
+const NODE_CONDITION: Wanted = { what: 'condition', type: 'bool', environment: nodeEnvironment };
+const MUTATION: Wanted = { what: 'mutation', type: DOMAIN, environment: domainEnvironment };
+
+function* expressionCauses(text: string | undefined, at: FieldPath, { what, type, environment }: Wanted): Causes {
+  if (!text) return;
+  const result = typeOfExpression(text, environment);
+  if (!result.ok) yield invalid(at, `invalid CEL ${what} expression: ${result.error}`);
+  else if (!mayBe(result.value, type))
+    yield invalid(at, `invalid CEL ${what} expression: it must result in ${type}, not in ${result.value}`);
+}
+
+function* socketCauses(path: string | undefined, at: FieldPath): Causes {
+  if (path === undefined || cleaned(path) === path) return;
+  yield invalid(at, `socketPath ${path} must be a clean path without '..' and double slashes: write ${cleaned(path)}`);
+}
+
+const cleaned = (path: string): string => posix.normalize(path).replace(/(.)\/$/, '$1');
+
+function* pluginCauses({ spec }: Plugin): Causes {
+  yield* expressionCauses(spec.condition, 'spec.condition', DOMAIN_CONDITION);
+  for (const [i, hook] of (spec.domainHooks ?? []).entries()) {
+    const at = field('spec', 'domainHooks', i);
+    yield* expressionCauses(hook.cel?.expression, field(at, 'cel', 'expression'), MUTATION);
+    yield* expressionCauses(hook.condition, field(at, 'condition'), DOMAIN_CONDITION);
+    yield* socketCauses(hook.sidecar?.socketPath, field(at, 'sidecar', 'socketPath'));
+  }
+  for (const [i, hook] of (spec.nodeHooks ?? []).entries()) {
+    yield* expressionCauses(hook.condition, field('spec', 'nodeHooks', i, 'condition'), NODE_CONDITION);
+  }
+}
+
+export function admitPluginCreate(plugin: Plugin, config: ClusterConfig): Verdict {
+  if (!config.isEnabled('Plugins')) return refuse('Plugins feature gate is not enabled: enable it in the KubeVirt resource');
+  return admitPluginUpdate(plugin);
+}
+
+export const admitPluginUpdate = (plugin: Plugin): Verdict => verdictOf(pluginCauses(plugin));
