@@ -200,6 +200,28 @@ describe('streams', () => {
     await new Promise((resolve) => tcp.close(resolve));
   });
 
+  it('tells the handler when the client went away before its stream began', async () => {
+    let outcome: Promise<unknown> | undefined;
+    const { port } = await serve({
+      upgrades: [
+        {
+          path: '/late',
+          handler: async (r, upgrade) => {
+            await new Promise((resolve) => r.signal.addEventListener('abort', resolve));
+            outcome = upgrade.accept().catch((err: unknown) => err);
+            return undefined;
+          },
+        },
+      ],
+    });
+    const leaving = new AbortController();
+    const dialled = dialRaw(client(), { url: `https://127.0.0.1:${port}/late`, signal: leaving.signal }).catch((err: unknown) => err);
+    setTimeout(() => leaving.abort(), 100);
+    expect(await dialled).toMatchObject({ code: 'Unavailable' });
+    await vi.waitFor(() => expect(outcome).toBeDefined());
+    expect(await outcome).toMatchObject({ code: 'Unavailable' });
+  });
+
   it('closes the WebSocket when the peer ends, and the peer when the server stops', async () => {
     const sockets: Socket[] = [];
     const { connect } = await import('node:net');

@@ -15,6 +15,7 @@ const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 /** The connection that asks for the upgrade; exactly one of the two methods may be called, once. */
 export interface Upgrade {
+  /** Rejects when the client is gone. */
   accept(): Promise<WebSocket>;
   /** Completes the handshake and returns the bare connection; the caller's frames go through unmodified. */
   acceptRaw(): Duplex;
@@ -89,9 +90,16 @@ function upgradeOf(server: WebSocketServer, message: IncomingMessage, socket: Du
     taken: () => taken,
     upgrade: {
       accept: () =>
-        new Promise((resolve) => {
+        new Promise((resolve, reject) => {
           take();
-          server.handleUpgrade(message, socket, head, resolve);
+          // The library drops a connection that ended meanwhile, or asks for nonsense, without telling anybody.
+          const gone = (): void => reject(new KvError('Unavailable', 'the client went away before its stream began'));
+          if (socket.closed) return gone();
+          socket.once('close', gone);
+          server.handleUpgrade(message, socket, head, (ws) => {
+            socket.off('close', gone);
+            resolve(ws);
+          });
         }),
       acceptRaw: () => {
         take();

@@ -58,7 +58,10 @@ export function openPort({ client, clock }: { readonly client: KubeClient; reado
     } catch (err) {
       return statusAnswer(internalError(`dialing VM: ${messageOf(err)}`));
     }
-    const ws = await upgrade.accept();
+    const ws = await upgrade.accept().catch((err: unknown) => {
+      peer.destroy();
+      throw err;
+    });
     track(request, 'portforward', pump(ws, peer, { clock, signal: request.signal, pingMs: PING_MS }));
     return undefined;
   };

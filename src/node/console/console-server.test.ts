@@ -1,6 +1,7 @@
 // The console server over real TLS, with unix sockets in the place of QEMU's.
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { request as httpsRequest } from 'node:https';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -172,6 +173,16 @@ describe('streams', () => {
     await vi.waitFor(() => expect(guest.sockets).toHaveLength(1));
     guest.sockets[0]?.end();
     expect(await closed).toBe('1000 the guest stopped or restarted');
+  });
+
+  it('leaves the device when the client’s handshake fails', async () => {
+    const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'no key' };
+    const [cert, key] = [readFileSync(files.client.certFile), readFileSync(files.client.keyFile)];
+    const tls = { ca: ca.pem, cert, key, agent: false, checkServerIdentity: () => undefined };
+    const asked = httpsRequest(`https://127.0.0.1:${port}${BASE}/console`, { ...tls, headers }).end();
+    asked.on('error', () => undefined);
+    await vi.waitFor(() => expect(guest.sockets).toHaveLength(1));
+    await vi.waitFor(() => expect(guest.sockets[0]?.closed).toBe(true));
   });
 
   it('says when the guest has no such device', async () => {

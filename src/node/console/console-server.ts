@@ -1,5 +1,6 @@
 // What virt-api asks of this node: consoles as streams, commands to guests, questions to their agents. HTTPS with mutual TLS; virt-api has
 // authorised the user already, so only its certificate is checked here. Knows only VMs that the agent manages.
+import type { Socket } from 'node:net';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import type { Clock } from '../../base/clock.js';
 import { hasCode, isKvError, messageOf } from '../../base/errors.js';
@@ -185,8 +186,9 @@ async function stream(deps: ConsoleDeps, sessions: Sessions, wanted: Wanted, { v
   if (preserves && sessions.isActive(id)) return text(503, ACTIVE_VNC);
   // QEMU serves one client a device: the old one has to leave before the new one is heard.
   const session = sessions.take(id);
+  let socket: Socket | undefined;
   try {
-    const socket = await dialGuestSocket((deps.rootOf ?? launcherRoot)(launcher), device.socketPath(uid));
+    socket = await dialGuestSocket((deps.rootOf ?? launcherRoot)(launcher), device.socketPath(uid));
     const ws = await upgrade.accept();
     deps.log.info({ namespace: vmi.metadata.namespace, name: vmi.metadata.name, uid, device: device.kind }, 'Stream opened');
     const signal = AbortSignal.any([session.signal, request.signal]);
@@ -194,6 +196,8 @@ async function stream(deps: ConsoleDeps, sessions: Sessions, wanted: Wanted, { v
     return undefined;
   } catch (err) {
     session.end();
+    // QEMU would go on talking to nobody, and not hear the next client.
+    socket?.destroy();
     if (isKvError(err) && err.code === 'NotFound') return text(404, `the guest has no ${device.kind}: its socket does not exist`);
     throw err;
   }
