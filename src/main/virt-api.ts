@@ -51,7 +51,7 @@ function follow(manager: Manager, { namespace, name }: { namespace: string; name
   return () => informer.store.get(`${namespace}/${name}`)?.data ?? {};
 }
 
-/** Header names that the cluster adds to the usual ones. */
+/** Header names that the cluster adds to the usual ones, and whose word counts. */
 function identityHeaders(data: Readonly<Record<string, string>>): IdentityHeaders {
   const extra = (key: string): string[] => {
     const text = data[`requestheader-${key}`];
@@ -61,6 +61,7 @@ function identityHeaders(data: Readonly<Record<string, string>>): IdentityHeader
     user: [...DEFAULT_HEADERS.user, ...extra('username-headers')],
     group: [...DEFAULT_HEADERS.group, ...extra('group-headers')],
     extraPrefix: [...DEFAULT_HEADERS.extraPrefix, ...extra('extra-headers-prefix')],
+    proxyNames: extra('allowed-names'),
   };
 }
 

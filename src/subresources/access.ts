@@ -8,6 +8,8 @@ export interface IdentityHeaders {
   readonly user: readonly string[];
   readonly group: readonly string[];
   readonly extraPrefix: readonly string[];
+  /** Who is believed about them: common names of client certificates; empty or absent: whomever the front proxy's CA signed. */
+  readonly proxyNames?: readonly string[];
 }
 
 export const DEFAULT_HEADERS: IdentityHeaders = {

@@ -15,12 +15,18 @@ export interface AuthorizeDeps {
 
 export type Authorize = (request: HttpRequest) => Promise<HttpResponse | undefined>;
 
+/** The CA of the front proxy often signs other clients of the cluster too: those may not speak for users. */
+function isFrontProxy({ peer }: HttpRequest, { proxyNames = [] }: IdentityHeaders): boolean {
+  return peer.authorized && (proxyNames.length === 0 || proxyNames.includes(peer.commonName ?? ''));
+}
+
 /** Returns the refusal, or undefined when the request may go on. */
 export function createAuthorize({ client, headers, log }: AuthorizeDeps): Authorize {
   return async (request) => {
     if (isOpen(request.path)) return undefined;
-    if (!request.peer.authorized) return text(401, 'request is not authenticated');
-    const review = accessReview(request, headers());
+    const known = headers();
+    if (!isFrontProxy(request, known)) return text(401, 'request is not authenticated');
+    const review = accessReview(request, known);
     if (!review.ok) return text(401, review.error);
     try {
       const { status } = await client.create(SUBJECT_ACCESS_REVIEWS, review.value);

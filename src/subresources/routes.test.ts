@@ -119,7 +119,7 @@ beforeAll(async () => {
     agentTls: { ...ownCa.issue('kubevirt.io:system:client:virt-handler'), ca: () => ownCa.pem, serverName: AGENT_CERTIFICATE_NAME },
     agentPort,
     installNamespace: 'kubevirt',
-    identityHeaders: () => DEFAULT_HEADERS,
+    identityHeaders: () => ({ ...DEFAULT_HEADERS, proxyNames: ['front-proxy-client'] }),
     kubevirt: () => undefined,
     version: 'v1.9.0',
     metrics: new Metrics(),
@@ -162,6 +162,12 @@ const status = (answer: ClientResponse): { code: number; reason: string; message
 describe('authorisation', () => {
   it('does not believe headers from anyone but the front proxy', async () => {
     const answer = await call('PUT', url('virtualmachines/a/start'), '', ownCa.issue('somebody'));
+    expect([answer.status, answer.body.toString()]).toEqual([401, 'request is not authenticated']);
+    expect(reviews).toHaveLength(0);
+  });
+
+  it("does not believe another client that the front proxy's CA signed", async () => {
+    const answer = await call('PUT', url('virtualmachines/a/start'), '', proxyCa.issue('some-kubelet'));
     expect([answer.status, answer.body.toString()]).toEqual([401, 'request is not authenticated']);
     expect(reviews).toHaveLength(0);
   });
