@@ -1,6 +1,6 @@
 // What admission reads from the cluster, each by a single request when it is needed: the VMI of a VM, presets, DataSources. Kinds whose
 // CRDs are not installed count as having no objects. Holds no informers, writes nothing.
-import type { KubeObject, VirtualMachine, VirtualMachineInstance } from '../api/index.js';
+import type { KubeObject, VirtualMachine, VirtualMachineInstance, VirtualMachinePreferenceSpec } from '../api/index.js';
 import type { Clock } from '../base/clock.js';
 import { hasCode, messageOf } from '../base/errors.js';
 import type { Logger } from '../base/logger.js';
@@ -27,6 +27,8 @@ export interface AdmissionFacts {
   vmi(namespace: string, name: string): Promise<VirtualMachineInstance | undefined>;
   /** The VM's instance type and preference; one that cannot be found is left out, with a log line. */
   chosen(vm: VirtualMachine, namespace: string): Promise<Chosen>;
+  /** The preference alone, by the same rules. */
+  preference(vm: VirtualMachine, namespace: string): Promise<VirtualMachinePreferenceSpec | undefined>;
   presets(namespace: string): Promise<readonly VirtualMachineInstancePreset[]>;
   /** Labels of each DataSource that exists, by `namespace/name`; a DataSource that points to another has that one's labels. */
   dataSourceLabels(refs: readonly DataSourceRef[]): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>>;
@@ -93,6 +95,8 @@ async function specOf<F extends Family>(client: KubeClient, log: Logger, vm: Vir
   return undefined;
 }
 
+const placed = (vm: VirtualMachine, namespace: string): VirtualMachine => ({ ...vm, metadata: { namespace, ...vm.metadata } });
+
 export function createFacts(client: KubeClient, clock: Clock, log: Logger): AdmissionFacts {
   let presetsAbsentUntil = 0;
   const dataSource = ({ namespace, name }: DataSourceRef): Promise<DataSource | undefined> =>
@@ -100,13 +104,14 @@ export function createFacts(client: KubeClient, clock: Clock, log: Logger): Admi
   return {
     vmi: (namespace, name) => client.find(VIRTUAL_MACHINE_INSTANCES, `${namespace}/${name}`),
     async chosen(given, namespace) {
-      const vm = { ...given, metadata: { namespace, ...given.metadata } };
+      const vm = placed(given, namespace);
       const [instancetype, preference] = await Promise.all([
         specOf(client, log, vm, 'instancetype'),
         specOf(client, log, vm, 'preference'),
       ]);
       return { instancetype, preference };
     },
+    preference: (given, namespace) => specOf(client, log, placed(given, namespace), 'preference'),
     async presets(namespace) {
       if (clock.now() < presetsAbsentUntil) return [];
       try {

@@ -51,7 +51,11 @@ const mutateMachine = about(VM, async (object, request, context) => {
     context.log.warn({ kind: 'VirtualMachine', namespace, name: vm.metadata.name, err: messageOf(err) }, 'Cannot read DataSources');
     return new Map<string, Readonly<Record<string, string>>>();
   });
+  const old = oldOf<VirtualMachine>(request);
+  const preference = vm.spec.preference ? await context.facts.preference(vm, namespace) : undefined;
   const mutation = mutateVm(vm, context.config(), {
+    ...(old ? { old } : {}),
+    ...(preference ? { preference } : {}),
     creating: request.operation === 'CREATE',
     namespace,
     randomUuid: context.randomUuid,

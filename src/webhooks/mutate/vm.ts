@@ -1,8 +1,9 @@
 // Mutation of VirtualMachines: the defaults of the template that must stay the same for the VM's whole life. Pure: the caller has read the
 // DataSources that the DataVolume templates refer to.
-import { isDeleting, type VirtualMachine } from '../../api/index.js';
+import { isDeleting, type VirtualMachine, type VirtualMachinePreferenceSpec } from '../../api/index.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { type DefaultsContext, defaultVm } from '../../core/defaults/index.js';
+import { fixPreferred, matcherCauses } from './matchers.js';
 import type { Mutation } from './mutation.js';
 
 export interface DataSourceFacts {
@@ -13,6 +14,10 @@ export interface DataSourceFacts {
 export interface VmMutationContext extends DefaultsContext, DataSourceFacts {
   readonly creating: boolean;
   readonly namespace: string;
+  /** On updates. */
+  readonly old?: VirtualMachine;
+  /** The one that the VM names, if it was found. */
+  readonly preference?: VirtualMachinePreferenceSpec;
 }
 
 const ARCHITECTURE_LABEL = 'template.kubevirt.io/architecture';
@@ -43,8 +48,12 @@ function sourceArchitecture(vm: VirtualMachine, { labelsOf, namespace }: VmMutat
 
 export function mutateVm(given: VirtualMachine, config: ClusterConfig, context: VmMutationContext): Mutation<VirtualMachine> {
   if (isDeleting(given)) return { object: given, warnings: [] };
-  const arch = sourceArchitecture(given, context);
+  const faults = matcherCauses(given, context.old);
+  if (faults.length > 0) return { refusal: { allowed: false, causes: faults } };
+  const preferred = context.preference ? structuredClone(given) : given;
+  fixPreferred(preferred, context.preference);
+  const arch = sourceArchitecture(preferred, context);
   const { creating, randomUuid } = context;
-  const vm = defaultVm(given, config, { creating, randomUuid, ...(arch === undefined ? {} : { sourceArchitecture: arch }) });
+  const vm = defaultVm(preferred, config, { creating, randomUuid, ...(arch === undefined ? {} : { sourceArchitecture: arch }) });
   return { object: vm, warnings: [] };
 }

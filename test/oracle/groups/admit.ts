@@ -81,7 +81,9 @@ function mutated(testCase: OracleCase, config: ClusterConfig): { object: unknown
   const object = structural.completed(kind, testCase.object);
   if (testCase.op === 'vm-create') {
     const vm = object as VirtualMachine;
-    return mutateVm(vm, config, { creating: true, namespace: vm.metadata.namespace ?? 'default', randomUuid, labelsOf: () => undefined });
+    const preference = givenBy(specIn(testCase, 'preference'));
+    const around = { namespace: vm.metadata.namespace ?? 'default', labelsOf: () => undefined, ...(preference ? { preference } : {}) };
+    return mutateVm(vm, config, { creating: true, randomUuid, ...around });
   }
   return mutateVmiCreate(object as VirtualMachineInstance, config, { presets: [], now: '1970-01-01T00:00:00Z', randomUuid });
 }

@@ -13,6 +13,7 @@ import type { VirtualMachineInstanceMigration } from '../../../src/webhooks/vali
 import { denial } from '../../../src/webhooks/verdict.js';
 import type { OracleCase } from '../oracle-case.js';
 import { configOf, envOf, given, INSTALL_NAMESPACE, userOf } from './admission-case.js';
+import { givenBy, specIn } from './instancetype-case.js';
 
 const randomUuid = (): string => '00000000-0000-4000-8000-000000000000';
 const now = '1970-01-01T00:00:00Z';
@@ -55,8 +56,12 @@ function mutateInstance(testCase: OracleCase): unknown {
 
 function mutateMachine(testCase: OracleCase): unknown {
   const vm = structural.completed('VirtualMachine', testCase.object as VirtualMachine);
+  const old = testCase.oldObject as VirtualMachine | undefined;
+  const preference = givenBy(specIn(testCase, 'preference'));
   const context = {
-    creating: !testCase.oldObject,
+    creating: !old,
+    ...(old ? { old } : {}),
+    ...(preference ? { preference } : {}),
     namespace: vm.metadata.namespace ?? 'default',
     randomUuid,
     labelsOf: labelsIn(testCase),
