@@ -2,7 +2,7 @@
 import { copyFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { createServer as createTcp, type Server, type Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { type TestCa, testCa } from '../../test/fakes/certificates.js';
@@ -108,6 +108,18 @@ describe('TLS', () => {
     await expect(
       requestOnce({ ...client(), ...ca.issue('stranger') }, { method: 'GET', url: `https://127.0.0.1:${required.port}/` }),
     ).rejects.toMatchObject({ code: 'Unavailable' });
+  });
+
+  it('trusts nobody while its list of authorities is not known', async () => {
+    const publicOnes = getCACertificates('default');
+    setDefaultCACertificates([...publicOnes, clientCa.pem]);
+    try {
+      const whoami = { method: 'GET', path: '/', handler: (r) => json(200, r.peer) } satisfies HttpsServerOptions['routes'][number];
+      const { port } = await serve({ tls: { ...ca.issue('server'), clientCa: () => undefined }, routes: [whoami] });
+      expect(JSON.parse((await get(port, '/')).body.toString())).toMatchObject({ authorized: false });
+    } finally {
+      setDefaultCACertificates(publicOnes);
+    }
   });
 
   it('refuses a server of another name', async () => {

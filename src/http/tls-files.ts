@@ -21,7 +21,8 @@ export interface ServerTls {
 export interface SecureFiles {
   readonly cert: string;
   readonly key: string;
-  readonly ca?: string;
+  /** Empty: nobody is trusted. */
+  readonly ca?: string | string[];
 }
 
 const POLL_MS = 5_000;
@@ -35,8 +36,9 @@ const stamp = (file: string): string => {
 export function readServerTls(tls: ServerTls): SecureFiles {
   const { certFile, keyFile } = tls;
   try {
-    const ca = tls.clientCa?.();
-    const files = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8'), ...(ca ? { ca } : {}) };
+    // Without a list of its own a server trusts every public authority: as long as the bundle is not known, nobody is trusted.
+    const ca = tls.clientCa && { ca: tls.clientCa() || [] };
+    const files = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8'), ...ca };
     createSecureContext(files);
     return files;
   } catch (cause) {
