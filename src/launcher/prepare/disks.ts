@@ -29,11 +29,16 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Runs `make` unless the file exists; its directory is made first. */
-async function once(path: string, make: () => Promise<void>): Promise<void> {
+/** Runs `make` unless the file exists; its directory is made first. What a failed `make` leaves is no disk, and goes. */
+export async function once(path: string, make: () => Promise<void>): Promise<void> {
   if (await isThere(path)) return;
   await mkdir(posix.dirname(path), { recursive: true });
-  await make();
+  try {
+    await make();
+  } catch (err) {
+    await rm(path, { force: true });
+    throw err;
+  }
 }
 
 /** Entries of a mounted config volume. Kubernetes keeps the real files in directories that start with "..". */
