@@ -3,6 +3,7 @@
 import type { DomainReport } from '../api/domain-report.js';
 import type { VirtualMachineInstance } from '../api/index.js';
 import { KvError } from '../base/errors.js';
+import { asDomainReport } from './domain-report.js';
 import type { CmdMethods, Response, VirtualMachineOptions, VMIRequest, VMStatsRequest, VMStatsResponse } from './generated/cmd-v1.js';
 import type { Input } from './loader.js';
 
@@ -186,7 +187,7 @@ export const CMD_CODECS: CodecTable = {
     deadlineMs: SHORT_MS,
     ...noArgs,
     answer: (report) => ({ response: SUCCESS, domain: report ? JSON.stringify(report) : '' }),
-    result: ({ domain }) => (domain === '' ? undefined : (parseJson(domain, 'domain') as DomainReport)),
+    result: ({ domain }) => (domain === '' ? undefined : asDomainReport(parseJson(domain, 'domain'))),
     statusAt: 'response',
   },
   getDomainStats: jsonQuery('domainStats'),

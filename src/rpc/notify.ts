@@ -4,6 +4,7 @@ import type { ServerUnaryCall, sendUnaryData, UntypedServiceImplementation } fro
 import type { DomainEventType, DomainReport } from '../api/domain-report.js';
 import { KvError } from '../base/errors.js';
 import { type Answer, type ListenOptions, listenOn, openChannel, type RpcServer } from './channel.js';
+import { asDomainReport } from './domain-report.js';
 import type { NotifyInfoResponse } from './generated/notify-info.js';
 import type { DomainEventRequest, K8sEventRequest, Response } from './generated/notify-v1.js';
 import { SERVICES } from './loader.js';
@@ -60,7 +61,7 @@ function decodeDomainEvent({ eventType, domainJSON, statusJSON }: DomainEventReq
   if (!EVENT_TYPES.includes(eventType)) throw new KvError('Invalid', `unknown domain event type "${eventType}"`);
   return {
     type: eventType as DomainEventType,
-    ...(domainJSON.length > 0 ? { domain: JSON.parse(domainJSON.toString()) as DomainReport } : {}),
+    ...(domainJSON.length > 0 ? { domain: asDomainReport(JSON.parse(domainJSON.toString())) } : {}),
     ...(statusJSON.length > 0 ? { error: String((JSON.parse(statusJSON.toString()) as { message?: unknown }).message) } : {}),
   };
 }

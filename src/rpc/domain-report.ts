@@ -1,0 +1,40 @@
+// Reads a launcher's word about its domain. The launcher is next to the guest and not trusted: what the node agent decides by must have the
+// right shape, or every decision about the VMI would fail on it, its clean-up included. Pure; texts inside are taken as they are.
+import type { DomainReport, DomainState } from '../api/domain-report.js';
+import { KvError } from '../base/errors.js';
+
+const STATES = {
+  NoState: true,
+  Running: true,
+  Blocked: true,
+  Paused: true,
+  ShuttingDown: true,
+  Shutoff: true,
+  Crashed: true,
+  PMSuspended: true,
+  Unknown: true,
+} as const satisfies Record<DomainState, true>;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isList = (value: unknown): boolean => Array.isArray(value) && value.every(isObject);
+const isAbsentOr = (value: unknown, fits: (value: unknown) => boolean): boolean => value === undefined || fits(value);
+const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+
+function faultOf(value: unknown): string | undefined {
+  if (!isObject(value) || !isObject(value.spec) || !isObject(value.status)) return 'it has no spec or no status';
+  const { spec, status } = value;
+  if (typeof status.status !== 'string' || !Object.hasOwn(STATES, status.status)) return 'its state is none that a domain can have';
+  if (!isList(spec.disks) || !isList(spec.interfaces)) return 'its disks or interfaces are no lists';
+  if (!isAbsentOr(spec.gracePeriodSeconds, Number.isFinite)) return 'its grace period is no number';
+  return isAbsentOr(spec.gracePeriodStartedAt, isTime) ? undefined : 'its grace period began at no time';
+}
+
+/** Throws Invalid. */
+export function asDomainReport(value: unknown): DomainReport {
+  const fault = faultOf(value);
+  if (fault !== undefined)
+    throw new KvError('Invalid', `the launcher's report of its domain cannot be read: ${fault}`, { retry: 'backoff' });
+  return value as DomainReport;
+}
