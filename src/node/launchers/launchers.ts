@@ -12,7 +12,7 @@ import { type CmdClient, createCmdClient, type DomainEvent, type LauncherEvent, 
 import { isAlive } from '../status/phase.js';
 import type { GhostRecord, GhostRecords } from './ghost-records.js';
 import { type Launcher, newLauncher } from './launcher.js';
-import { closePodDirs, commandSocket, notifySocket, openPodDirs, type PodDirs } from './pod-dirs.js';
+import { closePodDirs, commandSocket, hasPodDirs, notifySocket, openPodDirs, type PodDirs } from './pod-dirs.js';
 
 export interface LaunchersOptions {
   readonly podsDir: string;
@@ -99,7 +99,11 @@ export class Launchers {
     const dirs = await this.#open(ctx, launcher);
     if (dirs === undefined) return this.giveUp(ctx, launcher, 'its pod is gone');
     const socket = await commandSocket(dirs);
-    if (socket === undefined) throw new KvError('NotFound', 'the launcher has not opened its socket');
+    if (socket === undefined) {
+      // The descriptors that we hold outlive the directories.
+      if (!(await hasPodDirs(this.#options.podsDir, launcher.ghost.podUid))) return this.giveUp(ctx, launcher, 'its pod is gone');
+      throw new KvError('NotFound', 'the launcher has not opened its socket');
+    }
     await this.#identify(launcher, socket.path);
     if (socket.name === 'launcher-init-sock') {
       launcher.state = 'initialising';

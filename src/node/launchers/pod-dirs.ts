@@ -2,7 +2,7 @@
 // opened beneath the pods directory, names inside them belong to the launcher and are never followed if they are links.
 import { lstat } from 'node:fs/promises';
 import { hasCode } from '../../base/errors.js';
-import { openBeneath, type SafePath } from '../../linux/safe-path.js';
+import { existsBeneath, openBeneath, type SafePath } from '../../linux/safe-path.js';
 
 const emptyDir = (podUid: string, volume: string): string => `${podUid}/volumes/kubernetes.io~empty-dir/${volume}`;
 
@@ -22,6 +22,9 @@ export async function openPodDirs(podsDir: string, podUid: string): Promise<PodD
   await sockets.close();
   return undefined;
 }
+
+/** Whether the kubelet (still) has them. */
+export const hasPodDirs = (podsDir: string, podUid: string): Promise<boolean> => existsBeneath(podsDir, emptyDir(podUid, 'sockets'));
 
 export async function closePodDirs(dirs: PodDirs): Promise<void> {
   await Promise.all([dirs.sockets.close(), dirs.public.close()]);
