@@ -33,7 +33,7 @@ let stored: VirtualMachineInstance | undefined;
 let writes: VirtualMachineInstance[];
 let events: string[];
 let steps: string[];
-let networkError: Error | undefined;
+let [networkError, unmountError]: (Error | undefined)[] = [];
 let config = EMULATION;
 let processLives = true;
 /** The label that the cache selects by is gone. */
@@ -80,7 +80,10 @@ function agentOf() {
     },
     disks: {
       mount: async () => void steps.push('mount'),
-      unmount: async () => void steps.push('unmount'),
+      unmount: async () => {
+        steps.push('unmount');
+        if (unmountError) throw unmountError;
+      },
     },
     devices: { claim: async () => void steps.push('devices'), hasKvm: async () => false },
     events: { event: (_object, type, reason, message) => void events.push(`${type} ${reason}: ${message}`) },
@@ -105,7 +108,7 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'kv-agent-'));
   now = Date.parse('2026-11-30T12:00:00Z');
   [writes, events, steps] = [[], [], []];
-  networkError = undefined;
+  [networkError, unmountError] = [];
   config = EMULATION;
   processLives = true;
   isHidden = false;
@@ -182,6 +185,26 @@ describe('starting', () => {
     expect(writes.at(-1)?.status).toMatchObject({ phase: 'Failed' });
     expect(steps).toContain('unmount');
     expect(await ghosts()).toEqual([]);
+  });
+
+  it('notices at once that the pod of a launcher went before it came', async () => {
+    await launcher.stop();
+    await rm(join(dir, 'pods', POD_UID), { recursive: true });
+    await makePodDirs({ podsDir: join(dir, 'pods'), now: () => now });
+    expect(await reconcile()).toMatchObject({ afterMs: 1000 });
+    await rm(join(dir, 'pods', POD_UID), { recursive: true });
+    await reconcile();
+    expect(writes.at(-1)?.status).toMatchObject({ phase: 'Failed' });
+    expect(await ghosts()).toEqual([]);
+  });
+
+  it('is not held up by an earlier guest of the same name that cannot be cleaned up', async () => {
+    await launchers.manage(ctx(), { uid: 'earlier', namespace: 'default', name: 'vm', podUid: 'earlier-pod' });
+    unmountError = new KvError('Internal', 'umount failed');
+    await launcher.publish();
+    await expect(reconcile()).rejects.toThrow('umount failed');
+    expect(launcher.commands).toEqual(['sync']);
+    expect(writes.at(-1)?.status?.phase).toBe('Running');
   });
 
   it('does not touch a process that is not in the pod', async () => {

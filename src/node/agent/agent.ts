@@ -29,11 +29,14 @@ export function createAgent(deps: AgentDeps): Reconcile {
     const vmi = ownVmi(deps, key);
     const uid = vmi?.metadata.uid;
     const older = deps.launchers.of(key).filter((launcher) => launcher.ghost.uid !== uid);
-    let next: Next;
-    for (const launcher of older) next = sooner(next, await settleUnseen(deps, ctx, launcher));
-    if (vmi === undefined) return next;
-    const launcher = await launcherOf(deps, ctx, vmi);
-    return launcher === undefined ? next : sooner(next, await settle(deps, ctx, launcher, vmi));
+    const left = await Promise.allSettled(older.map((launcher) => settleUnseen(deps, ctx, launcher)));
+    let next = left.reduce<Next>((all, one) => (one.status === 'fulfilled' ? sooner(all, one.value) : all), undefined);
+    const launcher = vmi && (await launcherOf(deps, ctx, vmi));
+    if (launcher !== undefined) next = sooner(next, await settle(deps, ctx, launcher, vmi));
+    // What an earlier guest of the same name left behind may refuse to go; the present one does not wait for it.
+    const failed = left.find((one) => one.status === 'rejected');
+    if (failed) throw failed.reason;
+    return next;
   };
 }
 
