@@ -1,6 +1,6 @@
 // One process's machinery: shared informers, controllers, events, leader election, in the right order of starting and stopping.
-// run() ends only by the caller's signal or by a lost lease; in both cases running reconciles are waited for (30 s), and after a
-// lost lease nothing is written any more.
+// run() ends only by the caller's signal or by a lost lease; in both cases running reconciles are waited for (10 s); what
+// runs longer, or after a lost lease, writes nothing any more.
 import type { KubeObject } from '../api/index.js';
 import { type Clock, sleep } from '../base/clock.js';
 import { KvError } from '../base/errors.js';
@@ -47,7 +47,8 @@ export interface ManagerOptions {
 export const CONTROLLER_LIMIT: RateLimit = { qps: 200, burst: 400 };
 export const HANDLER_LIMIT: RateLimit = { qps: 50, burst: 100 };
 
-const DRAIN_MS = 30_000;
+/** Shorter than a lease lives without renewal: by then another process may lead, and what still runs here may not write. */
+const DRAIN_MS = 10_000;
 /** A bookmark comes about once a minute and a watch lives five: longer silence means that the API server is lost to us. */
 const SILENT_MS = 10 * 60_000;
 
@@ -166,7 +167,9 @@ export class RuntimeManager implements Manager {
     const done = Promise.all(this.#work).then(() => true);
     const inTime = await Promise.race([done, sleep(this.#options.clock, DRAIN_MS, finished.signal).then(() => false)]);
     finished.abort();
-    if (!inTime) this.#options.log.warn({ afterMs: DRAIN_MS }, 'Stopping with reconciles still running');
+    if (inTime) return;
+    this.#client.refuseWrites('this process has stopped');
+    this.#options.log.warn({ afterMs: DRAIN_MS }, 'Stopping with reconciles still running');
   }
 }
 
