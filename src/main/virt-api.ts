@@ -168,7 +168,7 @@ function serverOf(ctx: ProcessContext, followed: Followed): HttpsServer {
     routes: [...webhooks, ...api.routes],
     upgrades: api.upgrades,
     metrics: async () => ({ contentType: metrics.contentType, body: await metrics.text() }),
-    health: () => (manager.hasSynced() ? undefined : 'the caches have not synced yet'),
+    health: () => (manager.hasSynced() ? manager.problems()[0] : 'the caches have not synced yet'),
   });
 }
 

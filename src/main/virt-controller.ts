@@ -78,7 +78,7 @@ async function main(ctx: ProcessContext): Promise<void> {
     port: flags.port,
     routes: [{ method: 'GET', path: '/leader', handler: async () => (manager.isLeader() ? text(200, 'leader') : text(200, 'follower')) }],
     metrics: async () => ({ contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }),
-    health: () => (manager.hasSynced() ? undefined : 'the caches have not synced yet'),
+    health: () => (manager.hasSynced() ? manager.problems()[0] : 'the caches have not synced yet'),
   });
   const controller = new VirtController({ kubeConfig, log: ctx.log, manager });
   ctx.signal.addEventListener('abort', () => controller.stop(), { once: true });
