@@ -55,7 +55,8 @@ export class ScriptedNode {
   }
 
   async #move({ metadata }: VirtualMachineInstance, phase: string): Promise<void> {
-    const vmi = await this.#admin.get(VIRTUAL_MACHINE_INSTANCES, `${metadata.namespace}/${metadata.name}`);
+    const vmi = await this.#admin.find(VIRTUAL_MACHINE_INSTANCES, `${metadata.namespace}/${metadata.name}`);
+    if (!vmi) return; // gone since the list
     const transition = { phase, phaseTransitionTimestamp: metaTime(this.#clock.now()) };
     const transitions = [...(vmi.status?.phaseTransitionTimestamps ?? []), transition];
     await this.#admin.update(VIRTUAL_MACHINE_INSTANCES, {

@@ -69,7 +69,8 @@ function decideDeletion(seen: Seen): Plan {
   const vmi = ownVmi(seen);
   if (!hasFinalizer(seen.vm)) return { steps: release(vmi) };
   if (!vmi || seen.vm.metadata.finalizers?.includes(ORPHAN)) return { steps: [{ do: 'dropFinalizer' }] };
-  return { steps: isDeleting(vmi) ? release(vmi) : [{ do: 'deleteVmi', vmi }] };
+  // The VMI controller lets the guest of a deleted VM go by itself.
+  return { steps: isDeleting(vmi) ? [] : [{ do: 'deleteVmi', vmi }] };
 }
 
 /** Parts of a VM that only later releases serve: starting would silently ignore them. */

@@ -5,6 +5,7 @@ import {
   ANNOTATION,
   controllerOf,
   FINALIZER,
+  isDeleting,
   type ObjectKey,
   splitKey,
   type VirtualMachine,
@@ -87,7 +88,7 @@ async function deleteVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, vmi: Vir
     d.events.event(vm, 'Warning', 'FailedDelete', text.deleteFailed(vmi.metadata.name ?? '', messageOf(err)));
     throw err;
   }
-  d.events.event(vm, 'Normal', 'SuccessfulDelete', text.stopped(uid));
+  if (!isDeleting(vm)) d.events.event(vm, 'Normal', 'SuccessfulDelete', text.stopped(uid));
 }
 
 function ensureFinalizer(d: VmDeps, key: ObjectKey, vm: VirtualMachine): Promise<unknown> {
@@ -136,6 +137,8 @@ async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step
 const ENDS_PASS = new Set<Step['do']>(['ensureFinalizer', 'dropFinalizer', 'setRunStrategy', 'createVmi']);
 
 async function report(d: VmDeps, key: ObjectKey, seen: Seen, plan: Plan, ctx: Ctx): Promise<Next> {
+  // Nobody reads more than this of a VM that goes.
+  if (isDeleting(seen.vm) && seen.vm.status?.printableStatus === 'Terminating') return undefined;
   if (isTooEarly(seen, ctx.now())) return { afterMs: EARLY_MS, why: 'the VMI controller has not spoken yet' };
   const status = nextVmStatus({
     seen,

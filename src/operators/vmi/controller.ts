@@ -27,6 +27,7 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
   const pods = manager.informer(PODS, VIRT_PODS);
   const pvcs = manager.informer(PERSISTENT_VOLUME_CLAIMS);
   const expectations = manager.newExpectations();
+  const stalePods = new StaleGuard();
 
   pods.addIndex(PODS_BY_OWNER, (pod) => {
     const owner = controllerOf(pod);
@@ -43,7 +44,10 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
     updated: (pod) => {
       if (isDeleting(pod)) gone(pod);
     },
-    deleted: gone,
+    deleted: (pod) => {
+      gone(pod);
+      stalePods.forget(keyOf(pod));
+    },
   });
   return manager.controller({
     name: 'virt-controller-vmi',
@@ -58,6 +62,7 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
       events: manager.events('virtualmachine-controller'),
       expectations,
       stale: new StaleGuard(),
+      stalePods,
     }),
     sources: [
       { informer: vmis, keys: (vmi: VirtualMachineInstance) => [keyOf(vmi)] },

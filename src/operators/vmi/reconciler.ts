@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import {
   controllerOf,
   FINALIZER,
+  isDeleting,
+  keyOf,
   type ObjectKey,
   type PersistentVolumeClaim,
   POD_UNPAUSED_CONDITION,
@@ -38,6 +40,8 @@ export interface VmiDeps {
   readonly events: EventRecorder;
   readonly expectations: Expectations;
   readonly stale: StaleGuard;
+  /** The same for the launcher pods, by their own key. */
+  readonly stalePods: StaleGuard;
   readonly launcherImage: string;
   /** The launcher pod for this VMI under the current configuration; throws KvError Invalid when it cannot be rendered. */
   readonly renderPod: (seen: Seen) => Pod;
@@ -54,7 +58,7 @@ function observe(d: VmiDeps, key: ObjectKey): Seen | undefined {
     pods,
     pod: currentPod(pods, vmi),
     pvcs: pvcsOf(d, vmi),
-    hasOwner: vm !== undefined && vm.metadata.uid === owner?.uid,
+    hasOwner: vm !== undefined && vm.metadata.uid === owner?.uid && !isDeleting(vm),
     settled: d.expectations.satisfied(key),
     launcherImage: d.launcherImage,
   };
@@ -110,7 +114,8 @@ async function deletePod(d: VmiDeps, key: ObjectKey, vmi: VirtualMachineInstance
   d.expectations.expectDeletion(key, uid);
   try {
     await d.client.delete(PODS, `${namespace}/${name}`, { uid });
-    d.events.event(vmi, 'Normal', 'SuccessfulDelete', text.podDeleted(name));
+    // Of a VMI that is being deleted it says nothing new that its pod goes too.
+    if (!isDeleting(vmi)) d.events.event(vmi, 'Normal', 'SuccessfulDelete', text.podDeleted(name));
   } catch (err) {
     d.expectations.observedDeletion(key, uid);
     if (hasCode(err, 'NotFound')) return; // gone already is what we want
@@ -151,9 +156,11 @@ async function syncReadinessGate(d: VmiDeps, { vmi, pod }: Seen, now: number): P
   const wanted = unpausedGate(vmi);
   const current = pod.status?.conditions?.find((c) => c.type === POD_UNPAUSED_CONDITION);
   if (current?.status === wanted.status && current.reason === wanted.reason) return;
-  const { name = '', namespace = '' } = pod.metadata;
+  const key = keyOf(pod);
+  if (d.stalePods.isStale(key, pod)) return;
   const condition = { type: POD_UNPAUSED_CONDITION, ...wanted, lastProbeTime: null, lastTransitionTime: metaTime(now) };
-  await d.client.strategicPatch(PODS, `${namespace}/${name}`, { status: { conditions: [condition] } }, { subresource: 'status' });
+  const stored = await d.client.strategicPatch(PODS, key, { status: { conditions: [condition] } }, { subresource: 'status' });
+  d.stalePods.written(key, pod, stored);
 }
 
 async function write(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], now: number): Promise<void> {

@@ -132,11 +132,15 @@ export function nextVmi(seen: Seen, failure: Failure | undefined, now: number): 
   return { vmi, decision };
 }
 
-/** True when writing `next` would tell nobody anything: pods and QoS travel with the next real change. */
+/**
+ * True when writing `next` would tell nobody anything: pods and QoS travel with the next real change, and a VMI that is being
+ * deleted need not say that it is no longer ready.
+ */
 export function isQuiet(old: VirtualMachineInstance, next: VirtualMachineInstance, equal: (a: unknown, b: unknown) => boolean): boolean {
   const essence = (vmi: VirtualMachineInstance) => {
-    const { activePods: _a, qosClass: _q, launcherContainerImageVersion: _l, ...status } = vmi.status ?? {};
+    const { activePods: _a, qosClass: _q, launcherContainerImageVersion: _l, conditions = [], ...rest } = vmi.status ?? {};
     const { labels, finalizers } = vmi.metadata;
+    const status = { ...rest, conditions: isDeleting(vmi) ? conditions.filter((c) => c.type !== 'Ready') : conditions };
     return { status, labels: labels ?? {}, finalizers: finalizers ?? [] };
   };
   return equal(essence(old), essence(next));
