@@ -16,7 +16,7 @@ import { metaTime } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, isKvError, KvError, messageOf } from '../../base/errors.js';
 import { EXPECTATION_RECHECK_MS } from '../../runtime/expectations.js';
-import { changeFinalizers } from '../../runtime/finalizers.js';
+import { changeFinalizers, finalizerOps } from '../../runtime/finalizers.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
@@ -166,21 +166,21 @@ async function syncReadinessGate(d: VmiDeps, { vmi, pod }: Seen, now: number): P
 async function write(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], now: number): Promise<void> {
   const { vmi } = nextVmi(seen, failure, now);
   if (isQuiet(seen.vmi, vmi, deepEqual)) return;
-  if (isHandedOver(seen.vmi) || isFinal(seen.vmi)) {
-    const ops = handedOverPatch(seen.vmi, vmi);
-    if (ops.length > 0) d.stale.written(key, seen.vmi, await d.client.jsonPatch(VIRTUAL_MACHINE_INSTANCES, key, ops));
-    const released = (seen.vmi.metadata.finalizers ?? []).filter((f) => !vmi.metadata.finalizers?.includes(f));
-    if (released.length > 0) await releaseFinalizers(d, seen.vmi, released);
-  } else {
-    d.stale.written(key, seen.vmi, await d.client.update(VIRTUAL_MACHINE_INSTANCES, vmi));
-  }
+  if (isHandedOver(seen.vmi) || isFinal(seen.vmi)) await patchHandedOver(d, key, seen.vmi, vmi);
+  else d.stale.written(key, seen.vmi, await d.client.update(VIRTUAL_MACHINE_INSTANCES, vmi));
   for (const event of transitionEvents(seen.vmi, vmi)) d.events.event(seen.vmi, event.type, event.reason, event.message);
 }
 
-async function releaseFinalizers(d: VmiDeps, vmi: VirtualMachineInstance, remove: readonly string[]): Promise<void> {
-  await changeFinalizers(d.client, VIRTUAL_MACHINE_INSTANCES, vmi, { remove }).catch((err: unknown) => {
-    if (!hasCode(err, 'NotFound')) throw err; // released and gone
-  });
+/** Status and finalizers in one patch: after its last finalizer the object is gone. */
+async function patchHandedOver(d: VmiDeps, key: ObjectKey, old: VirtualMachineInstance, next: VirtualMachineInstance): Promise<void> {
+  const remove = (old.metadata.finalizers ?? []).filter((f) => !next.metadata.finalizers?.includes(f));
+  const ops = [...handedOverPatch(old, next), ...finalizerOps(old, { remove })];
+  if (ops.length === 0) return;
+  try {
+    d.stale.written(key, old, await d.client.jsonPatch(VIRTUAL_MACHINE_INSTANCES, key, ops));
+  } catch (err) {
+    if (remove.length === 0 || !hasCode(err, 'NotFound')) throw err; // released and gone
+  }
 }
 
 async function report(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], ctx: Ctx): Promise<void> {
