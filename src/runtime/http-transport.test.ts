@@ -10,11 +10,13 @@ let server: http.Server;
 let handler: Handler;
 let connections: number;
 let token: string;
+let ca: string;
 let transport: HttpTransport;
 
 beforeEach(async () => {
   connections = 0;
   token = 'first';
+  ca = 'first';
   server = http.createServer((request, response) => {
     let body = '';
     request.on('data', (chunk: Buffer) => {
@@ -29,7 +31,7 @@ beforeEach(async () => {
     server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     current: async () => {
       current ??= token;
-      return { headers: { authorization: `Bearer ${current}` }, tls: {} };
+      return { headers: { authorization: `Bearer ${current}` }, tls: { ca } };
     },
     refresh: () => {
       current = undefined;
@@ -69,6 +71,15 @@ describe('HttpTransport', () => {
     expect((await transport.request({ method: 'GET', path: '/' })).status).toBe(200);
     token = 'third';
     expect(used).toEqual(['Bearer first', 'Bearer first', 'Bearer first', 'Bearer second']);
+  });
+
+  it('lets a request end that is under way when the authorities change', async () => {
+    handler = (request, response) => void setTimeout(() => response.end('done'), request.url === '/slow' ? 100 : 0);
+    const slow = transport.request({ method: 'POST', path: '/slow', body: '{}' });
+    await new Promise((resolve) => server.once('request', resolve));
+    ca = 'second';
+    expect((await transport.request({ method: 'GET', path: '/' })).body).toBe('done');
+    expect((await slow).body).toBe('done');
   });
 
   it('streams lines, also those that arrive in pieces and without a last newline', async () => {

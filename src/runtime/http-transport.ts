@@ -123,8 +123,7 @@ export class HttpTransport implements Transport {
   #pool(tls: TlsMaterial): Pools {
     const key = [tls.ca, tls.cert, tls.key, tls.servername, tls.rejectUnauthorized].map(String).join('|');
     if (this.#pools?.key === key) return this.#pools;
-    // Rotated certificates get new pools; running streams keep their old connection until it ends.
-    this.#pools?.requests.destroy();
+    // Rotated certificates get new pools. What is under way in the old ones ends in peace, and their idle connections run out.
     const base = { ...tls, keepAlive: true, keepAliveMsecs: PROBE_AFTER_MS };
     const make = (options: https.AgentOptions): http.Agent =>
       this.#base.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options);
