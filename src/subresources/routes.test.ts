@@ -9,7 +9,17 @@ import { systemClock } from '../base/clock.js';
 import { KvError } from '../base/errors.js';
 import { silentLogger } from '../base/logger.js';
 import { Metrics } from '../base/metrics.js';
-import { type ClientResponse, createHttpsServer, empty, type HttpsServer, json, pump, requestOnce, text } from '../http/index.js';
+import {
+  type ClientResponse,
+  createHttpsServer,
+  empty,
+  type HttpsServer,
+  json,
+  pump,
+  type Route,
+  requestOnce,
+  text,
+} from '../http/index.js';
 import type { JsonPatchOperation, KubeClient, Resource, WriteOptions } from '../runtime/types.js';
 import { apiResourceList } from './discovery.js';
 import { AGENT_CERTIFICATE_NAME, DEFAULT_HEADERS, subresourceApi } from './index.js';
@@ -67,6 +77,29 @@ let port = 0;
 let proxyCert: TestCertificate;
 const agentCalls: string[] = [];
 
+const path = '/v1/namespaces/:ns/virtualmachineinstances/:name';
+const agentRoutes: readonly Route[] = [
+  {
+    method: 'PUT',
+    path: `${path}/freeze`,
+    handler: (r) => {
+      agentCalls.push(`freeze ${r.body}`);
+      return empty(202);
+    },
+  },
+  { method: 'PUT', path: `${path}/reset`, handler: () => text(500, 'the guest does not answer') },
+  { method: 'GET', path: `${path}/guestosinfo`, handler: () => json(200, { hostname: 'guest' }) },
+  { method: 'GET', path: `${path}/userlist`, handler: () => text(500, 'no guest agent answers') },
+  {
+    method: 'PUT',
+    path: `${path}/pause`,
+    handler: (r) => {
+      agentCalls.push(`${r.peer.commonName} ${r.path}`);
+      return r.params.name === 'stubborn' ? text(500, 'the guest does not answer') : text(200, '');
+    },
+  },
+];
+
 beforeAll(async () => {
   proxyCa = testCa('front-proxy');
   ownCa = testCa('kubevirt-ca');
@@ -75,33 +108,12 @@ beforeAll(async () => {
   const echoPort = await new Promise<number>((resolve) =>
     echo.listen(0, '127.0.0.1', () => resolve((echo.address() as { port: number }).port)),
   );
-  const path = '/v1/namespaces/:ns/virtualmachineinstances/:name';
   agentServer = createHttpsServer({
     tls: { ...ownCa.issue(AGENT_CERTIFICATE_NAME), clientCa: () => ownCa.pem, clientCert: 'required' },
     log: silentLogger,
     host: '127.0.0.1',
     port: 0,
-    routes: [
-      {
-        method: 'PUT',
-        path: `${path}/freeze`,
-        handler: (r) => {
-          agentCalls.push(`freeze ${r.body}`);
-          return empty(202);
-        },
-      },
-      { method: 'PUT', path: `${path}/reset`, handler: () => text(500, 'the guest does not answer') },
-      { method: 'GET', path: `${path}/guestosinfo`, handler: () => json(200, { hostname: 'guest' }) },
-      { method: 'GET', path: `${path}/userlist`, handler: () => text(500, 'no guest agent answers') },
-      {
-        method: 'PUT',
-        path: `${path}/pause`,
-        handler: (r) => {
-          agentCalls.push(`${r.peer.commonName} ${r.path}`);
-          return r.params.name === 'stubborn' ? text(500, 'the guest does not answer') : text(200, '');
-        },
-      },
-    ],
+    routes: agentRoutes,
     upgrades: [
       {
         path: `${path}/console`,
