@@ -260,9 +260,9 @@ describe('streams', () => {
 
     const second = await dial(wsPort, '/');
     await vi.waitFor(() => expect(sockets).toHaveLength(2));
-    const secondClosed = new Promise((resolve) => second.once('close', resolve));
+    const secondClosed = new Promise<string>((resolve) => second.once('close', (code, reason) => resolve(`${code} ${reason}`)));
     await server.stop(1000);
-    await secondClosed;
+    expect(await secondClosed).toBe('4000 the server restarts; connect again');
     await vi.waitFor(() => expect(sockets[1]?.readyState).not.toBe('open'));
     await new Promise((resolve) => tcp.close(resolve));
   });

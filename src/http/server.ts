@@ -59,6 +59,9 @@ const NO_BODY = Buffer.alloc(0);
 
 type Faulty = IncomingMessage & { bodyFault?: BodyFault };
 
+/** Told to the clients of open streams. */
+const STOPPING = 'the server restarts; connect again';
+
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
@@ -249,7 +252,7 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
       return port;
     },
     async stop(graceMs = 5_000) {
-      stopping.abort();
+      stopping.abort(STOPPING);
       if (server) await closeServer(server, open, clock, graceMs);
     },
   };

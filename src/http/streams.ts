@@ -23,6 +23,8 @@ const DEAD_MS = 60_000;
 const HIGH_WATER_BYTES = 1024 * 1024;
 const PING_PAYLOAD = 'keep alive';
 const NORMAL_CLOSURE = 1000;
+/** For an end with a reason: clients take 1000 for an end that the user wanted, and show nothing. */
+const CLOSURE_WITH_REASON = 4000;
 
 /** Sends what is still buffered, then closes. */
 const flushAndClose = (socket: Duplex): void => void socket.end(() => socket.destroy());
@@ -79,9 +81,14 @@ function keepAlive(ws: WebSocket, options: PumpOptions): () => void {
   return () => cancel();
 }
 
+function closeTelling(ws: WebSocket, reason: unknown): void {
+  if (typeof reason === 'string' && reason !== '') ws.close(CLOSURE_WITH_REASON, reason);
+  else ws.close(NORMAL_CLOSURE);
+}
+
 /** Binary frames ↔ bytes; text frames are ignored. Resolves when both sides are closed. */
 export function pump(ws: WebSocket, peer: Duplex, options: PumpOptions): Promise<void> {
-  const { signal, endReason = '', highWaterBytes = HIGH_WATER_BYTES } = options;
+  const { signal, endReason, highWaterBytes = HIGH_WATER_BYTES } = options;
   const stopBeat = keepAlive(ws, options);
   return new Promise((resolve) => {
     let wsOpen = ws.readyState !== WebSocket.CLOSED;
@@ -92,7 +99,7 @@ export function pump(ws: WebSocket, peer: Duplex, options: PumpOptions): Promise
       resolve();
     };
     const cut = (): void => {
-      if (ws.readyState <= WebSocket.OPEN) ws.close(NORMAL_CLOSURE, typeof signal.reason === 'string' ? signal.reason : '');
+      if (ws.readyState <= WebSocket.OPEN) closeTelling(ws, signal.reason);
       peer.destroy();
     };
     ws.on('message', (data, isBinary) => {
@@ -106,7 +113,7 @@ export function pump(ws: WebSocket, peer: Duplex, options: PumpOptions): Promise
       });
       if (ws.bufferedAmount >= highWaterBytes) peer.pause();
     });
-    peer.once('end', () => ws.close(NORMAL_CLOSURE, endReason));
+    peer.once('end', () => closeTelling(ws, endReason));
     ws.once('close', () => {
       wsOpen = false;
       stopBeat();
@@ -116,7 +123,7 @@ export function pump(ws: WebSocket, peer: Duplex, options: PumpOptions): Promise
     });
     peer.once('close', () => {
       peerOpen = false;
-      if (ws.readyState <= WebSocket.OPEN) ws.close(NORMAL_CLOSURE, endReason);
+      if (ws.readyState <= WebSocket.OPEN) closeTelling(ws, endReason);
       finish();
     });
     // Broken connections only mean the end of the stream; 'close' follows.

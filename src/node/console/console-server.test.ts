@@ -161,7 +161,7 @@ describe('streams', () => {
     await new Promise((resolve) => first.ws.once('open', resolve));
     const second = open('console');
     await new Promise((resolve) => second.ws.once('open', resolve));
-    expect(await first.closed).toBe('1000 another connection to this device took over');
+    expect(await first.closed).toBe('4000 another connection to this device took over');
     second.ws.send(Buffer.from('me'), { binary: true });
     await vi.waitFor(() => expect(second.heard).toEqual(['guest heard me']));
     second.ws.close();
@@ -172,7 +172,7 @@ describe('streams', () => {
     await new Promise((resolve) => ws.once('open', resolve));
     await vi.waitFor(() => expect(guest.sockets).toHaveLength(1));
     guest.sockets[0]?.end();
-    expect(await closed).toBe('1000 the guest stopped or restarted');
+    expect(await closed).toBe('4000 the guest stopped or restarted');
   });
 
   it('leaves the device when the client’s handshake fails', async () => {
