@@ -164,6 +164,17 @@ describe('mutation', () => {
     expect(patch[2]?.value).toMatchObject({ phase: 'Pending', runtimeUser: 107 });
   });
 
+  it('creates without the status that a user sent', async () => {
+    const sent = { ...vmi(), status: { nodeName: 'n1', virtualMachineRevisionName: 'r' } };
+    const create = async (username: string): Promise<object> => {
+      const response = await responseOf('/virtualmachineinstances-mutate', vmiRequest(sent, { userInfo: { username } }));
+      const patch = JSON.parse(Buffer.from(String(response.patch), 'base64').toString()) as { path: string; value: object }[];
+      return patch.find(({ path }) => path === '/status')?.value ?? {};
+    };
+    expect(await create('kubernetes-admin')).not.toHaveProperty('nodeName');
+    expect(await create('system:serviceaccount:kubevirt:kubevirt-controller')).toMatchObject({ virtualMachineRevisionName: 'r' });
+  });
+
   it("puts back a status that a user sent, and leaves the components' alone", async () => {
     const update = (username: string): object =>
       vmiRequest(

@@ -64,13 +64,18 @@ const mutateMachine = about(VM, async (object, request, context) => {
   return mutationResponse(mutation, request.object ?? vm);
 });
 
+/** A status is what KubeVirt's components say; a user who sends one, as a backup restored by hand does, starts without. */
+function withoutStatus({ status: _, ...vmi }: VirtualMachineInstance): VirtualMachineInstance {
+  return vmi;
+}
+
 const mutateInstance = about(VMI, async (object, request, context) => {
   const vmi = object as VirtualMachineInstance;
   const before = request.object ?? vmi;
   const old = oldOf<VirtualMachineInstance>(request);
   if (old) return mutationResponse(mutateVmiUpdate(before as VirtualMachineInstance, old, own(request, context)), before);
   if (request.operation !== 'CREATE') return { allowed: true };
-  const mutation = mutateVmiCreate(vmi, context.config(), {
+  const mutation = mutateVmiCreate(own(request, context) ? vmi : withoutStatus(vmi), context.config(), {
     presets: await context.facts.presets(namespaceOf(vmi, request)),
     now: metaTime(context.clock.now()),
     randomUuid: context.randomUuid,
