@@ -22,7 +22,7 @@ export default defineConfig({
       ),
       project('host', ['test/host/**/*.test.ts'], 60_000, serial),
       project('apiserver', ['test/apiserver/**/*.test.ts'], 120_000, serial),
-      project('e2e', ['test/e2e/**/*.test.ts'], 300_000, { ...serial, globalSetup: ['test/e2e/global-setup.ts'] }),
+      project('e2e', ['test/e2e/**/*.test.ts'], 600_000, { ...serial, globalSetup: ['test/e2e/global-setup.ts'] }),
     ],
   },
 });

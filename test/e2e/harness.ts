@@ -55,7 +55,7 @@ export interface WaitOptions {
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | undefined | false>,
-  { timeoutMs = 90_000, everyMs = 300 }: WaitOptions = {},
+  { timeoutMs = 180_000, everyMs = 300 }: WaitOptions = {},
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   let last: unknown;
@@ -118,7 +118,7 @@ export class Console {
   }
 
   /** Waits for text that has not been consumed yet; consumes up to its end. */
-  async expect(pattern: RegExp, timeoutMs = 60_000): Promise<RegExpExecArray> {
+  async expect(pattern: RegExp, timeoutMs = 150_000): Promise<RegExpExecArray> {
     return eventually(
       `${pattern} on the console`,
       async () => {
@@ -151,7 +151,7 @@ export class Console {
   }
 
   /** Runs a command in the guest; its output without the echoed command. */
-  async run(command: string, timeoutMs = 60_000): Promise<string> {
+  async run(command: string, timeoutMs = 90_000): Promise<string> {
     this.send(`${command}; echo "rc=$?."`);
     await this.expect(/echo "rc=\$\?\."\r?\n/, timeoutMs);
     const [all = ''] = await this.expect(/[\s\S]*?rc=\d+\./, timeoutMs);
