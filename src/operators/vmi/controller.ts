@@ -1,5 +1,5 @@
 // Wires the VMI controller to a manager: informers, indexes, expectations, queue. Called by virt-controller's main.
-import { controllerOf, isDeleting, keyOf, type Pod, type VirtualMachineInstance } from '../../api/index.js';
+import { controllerOf, isDeleting, keyOf, type Pod, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
 import { PERSISTENT_VOLUME_CLAIMS, PODS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import { StaleGuard } from '../../runtime/stale-guard.js';
 import type { Controller, Manager } from '../../runtime/types.js';
@@ -67,6 +67,8 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
     sources: [
       { informer: vmis, keys: (vmi: VirtualMachineInstance) => [keyOf(vmi)] },
       { informer: pods, keys: vmiKeysOfPod },
+      // A VM that goes leaves its VMI's last finalizer to us; both have one name.
+      { informer: vms, keys: (vm: VirtualMachine) => (isDeleting(vm) ? [keyOf(vm)] : []) },
       { informer: pvcs, keys: (pvc) => vmis.store.byIndex(VMIS_BY_CLAIM, keyOf(pvc)).map(keyOf) },
     ],
   });
