@@ -37,9 +37,13 @@ export async function killInPod(pod: Pod): Promise<void> {
 }
 
 /** Gives an image that every node has a second name, as if somebody had pushed and pulled it. */
-export async function addImageName(image: string, name: string): Promise<void> {
+export const addImageName = (image: string, name: string): Promise<void> => onEachNode(['images', 'tag', '--force', image, name]);
+
+export const removeImageName = (name: string): Promise<void> => onEachNode(['images', 'remove', name]);
+
+async function onEachNode(command: readonly string[]): Promise<void> {
   for (const node of (await cluster()).nodes) {
-    const [file = '', ...args] = ctr(clusterConfig(process.env), node.pid, ['images', 'tag', '--force', image, name]);
+    const [file = '', ...args] = ctr(clusterConfig(process.env), node.pid, command);
     await promisify(execFile)(file, args);
   }
 }

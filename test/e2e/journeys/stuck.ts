@@ -3,10 +3,11 @@ import { expect, it } from 'vitest';
 import type { VirtualMachine } from '../../../src/api/index.js';
 import { apply, eventsOf, eventually, find, kubectl, NAMESPACE, TINY_IMAGE } from '../harness.js';
 import { tinyVm } from '../manifests.js';
-import { addImageName } from '../node-access.js';
+import { addImageName, removeImageName } from '../node-access.js';
 import { waitRunning } from '../vm-waits.js';
 
-const LATE_IMAGE = 'localhost/kubevirt-ts/arrives-later:dev';
+/** A name that no earlier run on this cluster can have left behind. */
+const LATE_IMAGE = `localhost/kubevirt-ts/arrives-later:at-${Date.now()}`;
 
 export function stuck(): void {
   it('explains a missing image and recovers when it appears', async () => {
@@ -20,6 +21,7 @@ export function stuck(): void {
     await addImageName(TINY_IMAGE, LATE_IMAGE);
     await waitRunning('late', { timeoutMs: 180_000 });
     await kubectl('delete', 'vm', 'late', '-n', NAMESPACE, '--timeout=60s');
+    await removeImageName(LATE_IMAGE);
   });
 
   it('says on the VMI why a pod fits on no node', async () => {
