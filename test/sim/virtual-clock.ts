@@ -8,6 +8,8 @@ interface Timer {
   readonly fn: () => void;
 }
 
+const REAL_PAUSE_MS = 5;
+
 export class VirtualClock implements Clock {
   #now: number;
   #order = 0;
@@ -70,6 +72,8 @@ export class VirtualClock implements Clock {
         return await check();
       } catch (err) {
         if (this.#now >= deadline) throw err;
+        // What reads files or sockets needs real time too: without it virtual seconds pass before a read on a busy machine has ended.
+        await new Promise<void>((resolve) => setTimeout(resolve, REAL_PAUSE_MS));
         await this.advance(stepMs);
       }
     }

@@ -98,6 +98,7 @@ async function createPod(d: VmiDeps, key: ObjectKey, seen: Seen): Promise<Pod> {
     d.events.event(seen.vmi, 'Normal', 'SuccessfulCreate', text.podCreated(name));
     return created;
   } catch (err) {
+    // A look-up that fails says less than the refusal that led to it: that one is reported and retried.
     const existing = hasCode(err, 'AlreadyExists') ? await ownPod(d, seen, pod).catch(() => undefined) : undefined;
     // Created by an earlier attempt; its event is on the way, and settles the expectation.
     if (existing) return existing;
