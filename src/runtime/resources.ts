@@ -113,3 +113,23 @@ export const SUBJECT_ACCESS_REVIEWS = resource<SubjectAccessReview>(
   'SubjectAccessReview',
   false,
 );
+
+export interface InstancetypeObject extends KubeObject {
+  readonly spec?: unknown;
+}
+
+const instancetypes = (plural: string, kind: string, namespaced: boolean): Resource<InstancetypeObject> =>
+  resource<InstancetypeObject>('instancetype.kubevirt.io/v1beta1', plural, kind, namespaced);
+
+/** Instance types and preferences, by their kind. */
+export const INSTANCETYPES = {
+  VirtualMachineInstancetype: instancetypes('virtualmachineinstancetypes', 'VirtualMachineInstancetype', true),
+  VirtualMachineClusterInstancetype: instancetypes('virtualmachineclusterinstancetypes', 'VirtualMachineClusterInstancetype', false),
+  VirtualMachinePreference: instancetypes('virtualmachinepreferences', 'VirtualMachinePreference', true),
+  VirtualMachineClusterPreference: instancetypes('virtualmachineclusterpreferences', 'VirtualMachineClusterPreference', false),
+} as const;
+
+/** Of CDI and of the snapshot controller: a cluster may serve neither. */
+export const DATA_VOLUMES = resource<KubeObject>('cdi.kubevirt.io/v1beta1', 'datavolumes', 'DataVolume');
+export const DATA_SOURCES = resource<KubeObject>('cdi.kubevirt.io/v1beta1', 'datasources', 'DataSource');
+export const VOLUME_SNAPSHOTS = resource<KubeObject>('snapshot.storage.k8s.io/v1', 'volumesnapshots', 'VolumeSnapshot');
