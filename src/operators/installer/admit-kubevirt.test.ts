@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeVirt, KubeVirtSpec } from '../../api/index.js';
 import { admitKubeVirtCreate, admitKubeVirtDelete, admitKubeVirtUpdate, type KubeVirtVerdict } from './admit-kubevirt.js';
+import { placementCause, placementProbes } from './placement-probe.js';
 
 const kv = (spec: KubeVirtSpec = {}, phase?: string): KubeVirt => ({
   metadata: { name: 'kubevirt', namespace: 'kubevirt' },
@@ -16,11 +17,11 @@ const rotated = (selfSigned: object): KubeVirtSpec => ({ certificateRotateStrate
 describe('update', () => {
   it.each<[string, KubeVirtSpec, RegExp[]]>([
     ['nothing', {}, []],
-    ['no replicas', { infra: { replicas: 0 } }, [/^FieldValueInvalid: infra replica count can't be 0$/]],
+    ['no replicas', { infra: { replicas: 0 } }, [/^FieldValueInvalid: infra replica count can't be 0: /]],
     [
       'a broken patch',
       { customizeComponents: { patches: [{ patch: '{bad', resourceName: 'x', resourceType: 'Deployment', type: 'json' }] } },
-      [/^FieldValueNotSupported: patch "\{bad" is not valid JSON$/],
+      [/^FieldValueNotSupported: patch "\{bad" is not valid JSON: /],
     ],
     [
       'renewal longer than life',
@@ -42,7 +43,23 @@ describe('update', () => {
       configured({ tlsConfiguration: { ciphers: ['x'], minTLSVersion: 'VersionTLS13' } }),
       [/cannot specify ciphers/],
     ],
-    ['ciphers with TLS 1.2', configured({ tlsConfiguration: { ciphers: ['x'], minTLSVersion: 'VersionTLS12' } }), []],
+    [
+      'an unknown cipher',
+      configured({ tlsConfiguration: { ciphers: ['x', 'TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256'], minTLSVersion: 'VersionTLS12' } }),
+      [/^FieldValueNotSupported: x is not a valid cipher/],
+    ],
+    ['a downtime whose gates are off', configured({ migrations: { maxDowntimeMs: 5 } }), [/maxDowntimeMs cannot be set or changed/]],
+    [
+      'a gate listed both ways is on',
+      configured({
+        virtTemplateDeployment: { enabled: true },
+        developerConfiguration: { featureGates: ['Template'], disabledFeatureGates: ['Template'] },
+      }),
+      [/^FieldValueForbidden/],
+    ],
+    ['an empty ratio', configured({ additionalGuestMemoryOverheadRatio: '' }), [/cannot be parsed into float/]],
+    ['a negative ratio', configured({ additionalGuestMemoryOverheadRatio: '-inf' }), [/cannot be smaller/]],
+    ['an odd ratio', configured({ additionalGuestMemoryOverheadRatio: '1e3' }), []],
     ['no seccomp profile', configured({ seccompConfiguration: { virtualMachineInstanceProfile: {} } }), [/customProfile needs to be set/]],
     [
       'two seccomp profiles',
@@ -78,18 +95,55 @@ describe('update', () => {
 describe('create and delete', () => {
   it('allows one installation', () => {
     expect(admitKubeVirtCreate(kv(), [])).toEqual({ allowed: true, warnings: [] });
-    expect(admitKubeVirtCreate(kv(), [kv()])).toMatchObject({ allowed: false, error: 'Kubevirt is already created' });
+    expect(admitKubeVirtCreate(kv(), [kv()])).toMatchObject({
+      allowed: false,
+      error: expect.stringMatching(/^Kubevirt is already created: /),
+    });
     expect(causes(admitKubeVirtCreate(kv({ infra: { replicas: 0 } }), []))).toHaveLength(1);
   });
 
   it.each([
-    ['BlockUninstallIfWorkloadsExist', 'Deployed', 1, 0, false],
-    ['BlockUninstallIfWorkloadsExist', 'Deployed', 0, 1, false],
-    ['BlockUninstallIfWorkloadsExist', 'Deployed', 0, 0, true],
-    ['BlockUninstallIfWorkloadsExist', 'Deploying', 1, 1, true],
-    ['RemoveWorkloads', 'Deployed', 1, 1, true],
-    ['', 'Deployed', 1, 1, true],
-  ])('%s in phase %s with %d VMIs and %d VMs', (uninstallStrategy, phase, vmis, vms, allowed) => {
-    expect(admitKubeVirtDelete(kv({ uninstallStrategy }, phase), { vmis, vms }).allowed).toBe(allowed);
+    ['BlockUninstallIfWorkloadsExist', 'Deployed', [1, 0, 0], /Virtual Machine Instances present/],
+    ['BlockUninstallIfWorkloadsExist', 'Deployed', [0, 1, 0], /Virtual Machines present/],
+    ['BlockUninstallIfWorkloadsExist', 'Deployed', [0, 0, 1], /Replica Sets present/],
+    ['BlockUninstallIfWorkloadsExist', 'Deployed', [0, 0, 0], undefined],
+    ['BlockUninstallIfWorkloadsExist', 'Deploying', [1, 1, 1], undefined],
+    ['RemoveWorkloads', 'Deployed', [1, 1, 1], undefined],
+    ['', 'Deployed', [1, 1, 1], undefined],
+  ] as const)('%s in phase %s with %j VMIs, VMs and replica sets', (uninstallStrategy, phase, [vmis, vms, replicaSets], expected) => {
+    const verdict = admitKubeVirtDelete(kv({ uninstallStrategy }, phase), { vmis, vms, replicaSets });
+    expect(verdict.allowed).toBe(expected === undefined);
+    if (expected) expect(verdict).toMatchObject({ code: 400, error: expect.stringMatching(expected) });
+  });
+});
+
+describe('what a change may keep', () => {
+  const bad = configured({
+    tlsConfiguration: { ciphers: ['x'] },
+    seccompConfiguration: { virtualMachineInstanceProfile: {} },
+    migrations: { maxDowntimeMs: 5 },
+    developerConfiguration: { featureGates: ['Snapshot'], disabledFeatureGates: ['Snapshot'] },
+  });
+
+  it('looks at changed settings only', () => {
+    expect(causes(admitKubeVirtUpdate(kv(bad), kv()))).toHaveLength(4);
+    expect(admitKubeVirtUpdate(kv(bad), kv(bad)).allowed).toBe(true);
+    expect(causes(admitKubeVirtCreate(kv(bad), []))).toHaveLength(4);
+  });
+});
+
+describe('placement', () => {
+  const nodePlacement = { nodeSelector: { zone: 'a' } };
+  const placed = kv({ infra: { nodePlacement }, workloads: { nodePlacement } });
+
+  it('asks the API server about each placement that changed', () => {
+    const probes = placementProbes(placed, kv({ infra: { nodePlacement } }));
+    expect(probes.map(({ at, kind }) => [at, kind])).toEqual([['spec.workloads.nodePlacement', 'DaemonSet']]);
+    expect(probes[0]?.object.spec?.template.spec).toMatchObject(nodePlacement);
+    expect(placementProbes(placed, kv()).map(({ kind }) => kind)).toEqual(['Deployment', 'DaemonSet']);
+    expect(placementProbes(placed, placed)).toEqual([]);
+    expect(probes.map((probe) => placementCause(probe, 'no such operator').message)).toEqual([
+      'spec.workloads.nodePlacement would not be accepted in a pod: no such operator',
+    ]);
   });
 });

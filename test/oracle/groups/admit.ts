@@ -63,6 +63,7 @@ const ADMIT: Readonly<Record<string, Admit>> = {
     admitKubeVirtDelete((c.oldObject ?? c.object) as KubeVirt, {
       vmis: envOf(c, 'VirtualMachineInstance').length,
       vms: envOf(c, 'VirtualMachine').length,
+      replicaSets: envOf(c, 'VirtualMachineInstanceReplicaSet').length,
     }),
 };
 

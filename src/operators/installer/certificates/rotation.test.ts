@@ -26,6 +26,11 @@ describe('durations', () => {
     ['1.5h', 1.5 * HOUR],
     ['300ms', 300],
     ['10', undefined],
+    ['0', 0],
+    ['-1h', -HOUR],
+    ['1h30m', 1.5 * HOUR],
+    ['500us', 0.5],
+    ['1h-30m', undefined],
     ['ten hours', undefined],
     ['', undefined],
   ])('%s', (text, expected) => {

@@ -65,14 +65,17 @@ const DEFAULT_CA_MS = 168 * HOUR_MS;
 const DEFAULT_SERVER_MS = 24 * HOUR_MS;
 const RENEW_SHARE = 0.2;
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: HOUR_MS };
+const UNIT_MS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1000, m: 60_000, h: HOUR_MS };
+const PART = '(\\d+\\.?\\d*|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)';
+const DURATION = new RegExp(`^([+-]?)((?:${PART})+|0)$`);
 
 /** Go's notation, e.g. 4h48m0s; undefined when it is none. */
 export function parseDuration(text: string | undefined): number | undefined {
-  if (!text || !/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
+  const [, sign, amount = ''] = DURATION.exec(text ?? '') ?? [];
+  if (sign === undefined) return undefined;
   let total = 0;
-  for (const [, number = '0', unit = 's'] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) total += Number(number) * (UNIT_MS[unit] ?? 0);
-  return total;
+  for (const [, number = '0', unit = 's'] of amount.matchAll(new RegExp(PART, 'g'))) total += Number(number) * (UNIT_MS[unit] ?? 0);
+  return sign === '-' ? -total : total;
 }
 
 function lifetime(duration: string | undefined, renewBefore: string | undefined, fallbackMs: number): Lifetime {
@@ -80,10 +83,11 @@ function lifetime(duration: string | undefined, renewBefore: string | undefined,
   return { durationMs, renewBeforeMs: parseDuration(renewBefore) ?? durationMs * RENEW_SHARE };
 }
 
+/** The deprecated settings win where both are given, so that an installation that still has them keeps its rhythm. */
 export function lifetimes(spec: Pick<KubeVirtSpec, 'certificateRotateStrategy'>): Lifetimes {
   const own = spec.certificateRotateStrategy?.selfSigned ?? {};
   return {
-    ca: lifetime(own.ca?.duration ?? own.caRotateInterval, own.ca?.renewBefore ?? own.caOverlapInterval, DEFAULT_CA_MS),
-    server: lifetime(own.server?.duration ?? own.certRotateInterval, own.server?.renewBefore, DEFAULT_SERVER_MS),
+    ca: lifetime(own.caRotateInterval ?? own.ca?.duration, own.caOverlapInterval ?? own.ca?.renewBefore, DEFAULT_CA_MS),
+    server: lifetime(own.certRotateInterval ?? own.server?.duration, own.server?.renewBefore, DEFAULT_SERVER_MS),
   };
 }
