@@ -8,7 +8,8 @@ import { ErrorCapture, isLibvirtError } from './error.js';
 import { startEventLoop, stopEventLoop } from './event-loop.js';
 import { subscribeEvents } from './events.js';
 import { ffi, type Ptr } from './ffi.js';
-import type { CapabilitiesQuery, Connection, Domain, DomainEvent, Libvirt } from './libvirt.js';
+import type { CapabilitiesQuery, Connection, Domain, DomainEvent, Libvirt, TypedValue } from './libvirt.js';
+import { takeTypedParams } from './typed-params.js';
 
 // virConnectCloseReason
 const CLOSE_REASONS = ['an error on the connection', 'the daemon went away', 'keepalive timeout', 'closed by this process'];
@@ -85,6 +86,13 @@ class LibvirtConnection implements Connection {
     await this.#caller.call("cannot read the hypervisor's version", () => ffi().async.virConnectGetVersion(this.#conn, version));
     const number = Number(version[0]);
     return [Math.trunc(number / 1_000_000), Math.trunc(number / 1000) % 1000, number % 1000].join('.');
+  }
+
+  async sevInfo(): Promise<ReadonlyMap<string, TypedValue>> {
+    const params: [Ptr | null] = [null];
+    const count: [number] = [0];
+    await this.#caller.call("cannot read the node's facts about SEV", () => ffi().async.virNodeGetSEVInfo(this.#conn, params, count, 0));
+    return takeTypedParams(params[0], count[0]);
   }
 
   async subscribe(handler: (event: DomainEvent) => void): Promise<() => Promise<void>> {

@@ -97,5 +97,28 @@ export const DEVICE = { live: 1, config: 2, force: 4 } as const;
 export const GUEST_INFO = { users: 1, os: 2, timezone: 4, hostname: 8, filesystem: 16, disks: 32, interfaces: 64 } as const;
 export const BASELINE_EXPAND_FEATURES = 1;
 export const ADDRESS_SOURCE = { lease: 0, agent: 1, arp: 2 } as const;
+/** virDomainCoreDumpFlags; the format 0 is plain ELF. */
+export const DUMP_MEMORY_ONLY = 16;
+export const DUMP_RAW = 0;
+/** virDomainVcpuFlags */
+export const VCPU = { live: 1, config: 2 } as const;
+/** virDomainStatsTypes */
+export const STATS = { state: 1, cpu: 2, balloon: 4, vcpu: 8, interface: 16, block: 32, dirtyRate: 512 } as const;
+/** What needs a lock that another job holds is left out instead of waited for. */
+export const STATS_NOWAIT = 1 << 29;
+export const BLOCK_RESIZE_BYTES = 1;
+/** virDomainMigrateFlags */
+export const MIGRATE = {
+  live: 1 << 0,
+  peer2peer: 1 << 1,
+  persistDest: 1 << 3,
+  paused: 1 << 5,
+  nonSharedInc: 1 << 7,
+  unsafe: 1 << 9,
+  compressed: 1 << 11,
+  autoConverge: 1 << 13,
+  postcopy: 1 << 15,
+  parallel: 1 << 17,
+} as const;
 /** virErrorLevel: 1 is a warning, 2 an error. */
 export const ERROR_LEVEL_ERROR = 2;

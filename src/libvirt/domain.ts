@@ -3,17 +3,31 @@ import { KvError } from '../base/errors.js';
 import type { Caller } from './caller.js';
 import {
   ADDRESS_SOURCE,
+  BLOCK_RESIZE_BYTES,
   DESTROY_GRACEFUL,
   DEVICE,
   DOMAIN_STATES,
+  DUMP_MEMORY_ONLY,
+  DUMP_RAW,
   GUEST_INFO,
   REBOOT_MODE,
   SHUTDOWN_MODE,
   START_PAUSED,
   STATE_REASONS,
   UNDEFINE,
+  VCPU,
   XML,
 } from './constants.js';
+import {
+  cpuMap,
+  type DomainCall,
+  migrateDomain,
+  readJobStats,
+  readLaunchSecurity,
+  readStats,
+  setLaunchSecurity,
+  takeScreenshot,
+} from './domain-jobs.js';
 import { type AsyncCalls, ffi, type Ptr, type RawDomainInfo } from './ffi.js';
 import type {
   AddressSource,
@@ -23,7 +37,11 @@ import type {
   GuestAddress,
   GuestInfoType,
   GuestInterface,
+  MigrateFlag,
+  ParamValues,
+  Picture,
   StateReport,
+  StatsType,
   StopMode,
   TypedValue,
   UndefineOptions,
@@ -169,6 +187,73 @@ export class LibvirtDomain implements Domain {
       calls.virDomainQemuAgentCommand(dom, text, timeoutSeconds, 0),
     );
     return (JSON.parse(answer) as { return?: unknown }).return;
+  }
+
+  /** For the functions of domain-jobs.ts. */
+  get #jobs(): DomainCall {
+    return (what, work) => this.#call(what, work);
+  }
+
+  async dumpMemory(path: string): Promise<void> {
+    await this.#call('dump the memory of', (calls, dom) => calls.virDomainCoreDumpWithFormat(dom, path, DUMP_RAW, DUMP_MEMORY_ONLY));
+  }
+
+  screenshot(): Promise<Picture> {
+    return takeScreenshot(this.#jobs);
+  }
+
+  async setVcpus(count: number): Promise<void> {
+    await this.#call('set the vCPUs of', (calls, dom) => calls.virDomainSetVcpusFlags(dom, count, VCPU.live | VCPU.config));
+  }
+
+  async pinVcpu(vcpu: number, cpus: readonly number[]): Promise<void> {
+    const map = cpuMap(cpus);
+    await this.#call('pin a vCPU of', (calls, dom) => calls.virDomainPinVcpuFlags(dom, vcpu, map, map.length, VCPU.live | VCPU.config));
+  }
+
+  async pinEmulator(cpus: readonly number[]): Promise<void> {
+    const map = cpuMap(cpus);
+    await this.#call('pin the emulator of', (calls, dom) => calls.virDomainPinEmulator(dom, map, map.length, VCPU.live | VCPU.config));
+  }
+
+  stats(types: readonly StatsType[]): Promise<ReadonlyMap<string, TypedValue>> {
+    return readStats(this.#jobs, types);
+  }
+
+  async startDirtyRate(seconds: number): Promise<void> {
+    await this.#call('measure the dirty rate of', (calls, dom) => calls.virDomainStartDirtyRateCalc(dom, seconds, 0));
+  }
+
+  async resizeBlock(target: string, bytes: bigint): Promise<void> {
+    await this.#call('grow a disk of', (calls, dom) => calls.virDomainBlockResize(dom, target, bytes, BLOCK_RESIZE_BYTES));
+  }
+
+  launchSecurityInfo(): Promise<ReadonlyMap<string, TypedValue>> {
+    return readLaunchSecurity(this.#jobs);
+  }
+
+  setLaunchSecurityState(params: ParamValues): Promise<void> {
+    return setLaunchSecurity(this.#jobs, params);
+  }
+
+  migrate(destination: string, params: ParamValues, flags: readonly MigrateFlag[]): Promise<void> {
+    return migrateDomain(this.#jobs, destination, params, flags);
+  }
+
+  async startPostCopy(): Promise<void> {
+    await this.#call('go on after the switch with', (calls, dom) => calls.virDomainMigrateStartPostCopy(dom, 0));
+  }
+
+  async setMaxDowntime(ms: number): Promise<void> {
+    await this.#call('limit the downtime of', (calls, dom) => calls.virDomainMigrateSetMaxDowntime(dom, BigInt(ms), 0));
+  }
+
+  async abortJob(): Promise<void> {
+    await this.#call('abort the job of', (calls, dom) => calls.virDomainAbortJob(dom));
+  }
+
+  jobStats(): ReturnType<Domain['jobStats']> {
+    return readJobStats(this.#jobs);
   }
 
   close(): void {

@@ -50,6 +50,25 @@ export interface AsyncCalls {
   virDomainGetGuestInfo(dom: Ptr, types: number, params: Out<Ptr | null>, count: Out<number>, flags: number): Promise<number>;
   virDomainInterfaceAddresses(dom: Ptr, list: Out<Ptr | null>, source: number, flags: number): Promise<number>;
   virDomainQemuAgentCommand(dom: Ptr, command: string, timeoutSeconds: number, flags: number): Promise<string | null>;
+  virDomainCoreDumpWithFormat(dom: Ptr, path: string, format: number, flags: number): Promise<number>;
+  virDomainScreenshot(dom: Ptr, stream: Ptr, screen: number, flags: number): Promise<string | null>;
+  virStreamRecv(stream: Ptr, data: Buffer, size: number): Promise<number>;
+  virStreamFinish(stream: Ptr): Promise<number>;
+  virStreamAbort(stream: Ptr): Promise<number>;
+  virDomainSetVcpusFlags(dom: Ptr, count: number, flags: number): Promise<number>;
+  virDomainPinVcpuFlags(dom: Ptr, vcpu: number, map: Buffer, length: number, flags: number): Promise<number>;
+  virDomainPinEmulator(dom: Ptr, map: Buffer, length: number, flags: number): Promise<number>;
+  virDomainListGetStats(doms: (Ptr | null)[], types: number, list: Out<Ptr | null>, flags: number): Promise<number>;
+  virDomainStartDirtyRateCalc(dom: Ptr, seconds: number, flags: number): Promise<number>;
+  virDomainBlockResize(dom: Ptr, disk: string, bytes: bigint, flags: number): Promise<number>;
+  virDomainGetLaunchSecurityInfo(dom: Ptr, params: Out<Ptr | null>, count: Out<number>, flags: number): Promise<number>;
+  virDomainSetLaunchSecurityState(dom: Ptr, params: Ptr, count: number, flags: number): Promise<number>;
+  virNodeGetSEVInfo(conn: Ptr, params: Out<Ptr | null>, count: Out<number>, flags: number): Promise<number>;
+  virDomainMigrateToURI3(dom: Ptr, uri: string, params: Ptr | null, count: number, flags: number): Promise<number>;
+  virDomainMigrateStartPostCopy(dom: Ptr, flags: number): Promise<number>;
+  virDomainMigrateSetMaxDowntime(dom: Ptr, ms: bigint, flags: number): Promise<number>;
+  virDomainAbortJob(dom: Ptr): Promise<number>;
+  virDomainGetJobStats(dom: Ptr, type: Out<number>, params: Out<Ptr | null>, count: Out<number>, flags: number): Promise<number>;
 }
 
 /** Calls that only touch this process's memory. */
@@ -64,6 +83,13 @@ export interface SyncCalls {
   virDomainFree(dom: Ptr): number;
   virDomainInterfaceFree(iface: Ptr): void;
   virTypedParamsFree(params: Ptr, count: number): void;
+  virTypedParamsAddString(params: Out<Ptr | null>, count: Out<number>, max: Out<number>, name: string, value: string): number;
+  virTypedParamsAddInt(params: Out<Ptr | null>, count: Out<number>, max: Out<number>, name: string, value: number): number;
+  virTypedParamsAddULLong(params: Out<Ptr | null>, count: Out<number>, max: Out<number>, name: string, value: bigint): number;
+  virDomainGetConnect(dom: Ptr): Ptr;
+  virStreamNew(conn: Ptr, flags: number): Ptr | null;
+  virStreamFree(stream: Ptr): number;
+  virDomainStatsRecordListFree(list: Ptr): void;
   virEventRegisterDefaultImpl(): number;
   virEventAddTimeout(ms: number, callback: Ptr, opaque: null, free: null): number;
   virEventUpdateTimeout(timer: number, ms: number): void;
@@ -113,6 +139,25 @@ const ASYNC: Record<keyof AsyncCalls, string> = {
   virDomainGetGuestInfo: 'int virDomainGetGuestInfo(void *dom, uint types, _Out_ void **params, _Out_ int *count, uint flags)',
   virDomainInterfaceAddresses: 'int virDomainInterfaceAddresses(void *dom, _Out_ void **list, uint source, uint flags)',
   virDomainQemuAgentCommand: 'str! virDomainQemuAgentCommand(void *dom, const char *cmd, int timeout, uint flags)',
+  virDomainCoreDumpWithFormat: 'int virDomainCoreDumpWithFormat(void *dom, const char *to, uint format, uint flags)',
+  virDomainScreenshot: 'str! virDomainScreenshot(void *dom, void *stream, uint screen, uint flags)',
+  virStreamRecv: 'int virStreamRecv(void *stream, _Out_ uint8_t *data, size_t size)',
+  virStreamFinish: 'int virStreamFinish(void *stream)',
+  virStreamAbort: 'int virStreamAbort(void *stream)',
+  virDomainSetVcpusFlags: 'int virDomainSetVcpusFlags(void *dom, uint count, uint flags)',
+  virDomainPinVcpuFlags: 'int virDomainPinVcpuFlags(void *dom, uint vcpu, uint8_t *map, int length, uint flags)',
+  virDomainPinEmulator: 'int virDomainPinEmulator(void *dom, uint8_t *map, int length, uint flags)',
+  virDomainListGetStats: 'int virDomainListGetStats(void **doms, uint types, _Out_ void **list, uint flags)',
+  virDomainStartDirtyRateCalc: 'int virDomainStartDirtyRateCalc(void *dom, int seconds, uint flags)',
+  virDomainBlockResize: 'int virDomainBlockResize(void *dom, const char *disk, ulonglong size, uint flags)',
+  virDomainGetLaunchSecurityInfo: 'int virDomainGetLaunchSecurityInfo(void *dom, _Out_ void **params, _Out_ int *count, uint flags)',
+  virDomainSetLaunchSecurityState: 'int virDomainSetLaunchSecurityState(void *dom, void *params, int count, uint flags)',
+  virNodeGetSEVInfo: 'int virNodeGetSEVInfo(void *conn, _Out_ void **params, _Out_ int *count, uint flags)',
+  virDomainMigrateToURI3: 'int virDomainMigrateToURI3(void *dom, const char *uri, void *params, uint count, uint flags)',
+  virDomainMigrateStartPostCopy: 'int virDomainMigrateStartPostCopy(void *dom, uint flags)',
+  virDomainMigrateSetMaxDowntime: 'int virDomainMigrateSetMaxDowntime(void *dom, ulonglong ms, uint flags)',
+  virDomainAbortJob: 'int virDomainAbortJob(void *dom)',
+  virDomainGetJobStats: 'int virDomainGetJobStats(void *dom, _Out_ int *type, _Out_ void **params, _Out_ int *count, uint flags)',
 };
 
 const SYNC: Record<keyof SyncCalls, string> = {
@@ -126,6 +171,16 @@ const SYNC: Record<keyof SyncCalls, string> = {
   virDomainFree: 'int virDomainFree(void *dom)',
   virDomainInterfaceFree: 'void virDomainInterfaceFree(void *iface)',
   virTypedParamsFree: 'void virTypedParamsFree(void *params, int count)',
+  virTypedParamsAddString:
+    'int virTypedParamsAddString(_Inout_ void **params, _Inout_ int *count, _Inout_ int *max, const char *name, const char *value)',
+  virTypedParamsAddInt:
+    'int virTypedParamsAddInt(_Inout_ void **params, _Inout_ int *count, _Inout_ int *max, const char *name, int value)',
+  virTypedParamsAddULLong:
+    'int virTypedParamsAddULLong(_Inout_ void **params, _Inout_ int *count, _Inout_ int *max, const char *name, ulonglong value)',
+  virDomainGetConnect: 'void *virDomainGetConnect(void *dom)',
+  virStreamNew: 'void *virStreamNew(void *conn, uint flags)',
+  virStreamFree: 'int virStreamFree(void *stream)',
+  virDomainStatsRecordListFree: 'void virDomainStatsRecordListFree(void *list)',
   virEventRegisterDefaultImpl: 'int virEventRegisterDefaultImpl(void)',
   virEventAddTimeout: 'int virEventAddTimeout(int ms, void *callback, void *opaque, void *freecb)',
   virEventUpdateTimeout: 'void virEventUpdateTimeout(int timer, int ms)',
@@ -145,6 +200,7 @@ export interface Ffi {
   decodeError(ptr: Ptr): { code: number; domain: number; message: string | null; level: number };
   decodeTypedParams(ptr: Ptr, count: number): RawTypedParam[];
   decodePointers(ptr: Ptr, count: number): Ptr[];
+  decodeStatsRecord(ptr: Ptr): { params: Ptr | null; nparams: number };
   decodeInterface(ptr: Ptr): { name: string; hwaddr: string | null; naddrs: number; addrs: Ptr | null };
   decodeAddresses(ptr: Ptr, count: number): { type: number; addr: string; prefix: number }[];
   decodeString(ptr: Ptr): string;
@@ -177,6 +233,19 @@ function promised(lib: LibraryHandle, prototype: string): (...args: unknown[]) =
     });
 }
 
+type Callable = (...args: unknown[]) => unknown;
+
+/** Each call is bound when it is first made: most guests never need most of them, and every binding takes memory. */
+function onFirstUse(prototypes: Readonly<Record<string, string>>, make: (name: string, text: string) => unknown): Record<string, Callable> {
+  const made = new Map<string, Callable>();
+  const of = (name: string, text: string): Callable => {
+    const known = made.get(name) ?? (make(name, text) as Callable);
+    made.set(name, known);
+    return known;
+  };
+  return Object.fromEntries(Object.entries(prototypes).map(([name, text]) => [name, (...args: unknown[]) => of(name, text)(...args)]));
+}
+
 function bind(): Ffi {
   const lib = koffi.load('libvirt.so.0');
   const qemu = koffi.load('libvirt-qemu.so.0');
@@ -191,12 +260,13 @@ function bind(): Ffi {
     value: koffi.array('uint8_t', 8, 'Typed'),
   });
   const iface = koffi.struct('kv_interface', { name: 'const char *', hwaddr: 'const char *', naddrs: 'uint', addrs: 'void *' });
+  const statsRecord = koffi.struct('kv_stats_record', { dom: 'void *', params: 'void *', nparams: 'int' });
   const address = koffi.struct('kv_address', { type: 'int', addr: 'const char *', prefix: 'uint' });
   const protos = Object.fromEntries(Object.entries(CALLBACKS).map(([name, text]) => [name, koffi.pointer(koffi.proto(text))]));
   const fromLib = (name: string): LibraryHandle => (name.includes('Qemu') ? qemu : lib);
   return {
-    async: Object.fromEntries(Object.entries(ASYNC).map(([name, text]) => [name, promised(fromLib(name), text)])) as unknown as AsyncCalls,
-    sync: Object.fromEntries(Object.entries(SYNC).map(([name, text]) => [name, lib.func(text)])) as unknown as SyncCalls,
+    async: onFirstUse(ASYNC, (name, text) => promised(fromLib(name), text)) as unknown as AsyncCalls,
+    sync: onFirstUse(SYNC, (_, text) => lib.func(text)) as unknown as SyncCalls,
     libc: {
       free: c.func('void free(void *ptr)') as unknown as Libc['free'],
       _exit: c.func('void _exit(int code)') as unknown as Libc['_exit'],
@@ -206,8 +276,10 @@ function bind(): Ffi {
     callback: (prototype, fn) => koffi.register(fn, protos[prototype] as ReturnType<typeof koffi.pointer>),
     release: (callback) => koffi.unregister(callback),
     decodeError: (ptr) => koffi.decode(ptr, errorHead),
-    decodeTypedParams: (ptr, count) => koffi.decode(ptr, koffi.array(typedParam, count)),
+    // One at a time: an array type would be made for each length, and types are never freed.
+    decodeTypedParams: (ptr, count) => Array.from({ length: count }, (_, i) => koffi.decode(ptr, i * koffi.sizeof(typedParam), typedParam)),
     decodePointers: (ptr, count) => koffi.decode(ptr, koffi.array('void *', count)),
+    decodeStatsRecord: (ptr) => koffi.decode(ptr, statsRecord),
     decodeInterface: (ptr) => koffi.decode(ptr, iface),
     decodeAddresses: (ptr, count) => koffi.decode(ptr, koffi.array(address, count)),
     decodeString: (ptr) => koffi.decode.string(ptr),

@@ -12,7 +12,11 @@ export type {
   GuestInfoType,
   GuestInterface,
   Libvirt,
+  MigrateFlag,
+  ParamValues,
+  Picture,
   StateReport,
+  StatsType,
   StopMode,
   TypedValue,
 } from './libvirt.js';

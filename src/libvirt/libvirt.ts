@@ -49,6 +49,27 @@ export interface DeviceOptions {
   readonly config?: boolean;
 }
 
+export interface Picture {
+  /** "image/png" where QEMU writes it, else "image/x-portable-pixmap". */
+  readonly mime: string;
+  readonly data: Buffer;
+}
+
+export type StatsType = 'state' | 'cpu' | 'balloon' | 'vcpu' | 'interface' | 'block' | 'dirtyRate';
+export type MigrateFlag =
+  | 'live'
+  | 'peer2peer'
+  | 'persistDest'
+  | 'paused'
+  | 'nonSharedInc'
+  | 'unsafe'
+  | 'compressed'
+  | 'autoConverge'
+  | 'postcopy'
+  | 'parallel';
+/** libvirt's typed parameters by name; a list gives the same name several times. bigint and number differ: ullong and int. */
+export type ParamValues = Readonly<Record<string, string | number | bigint | readonly string[]>>;
+
 export type StopMode = 'default' | 'acpi' | 'agent';
 export type AddressSource = 'lease' | 'agent' | 'arp';
 export type GuestInfoType = 'users' | 'os' | 'timezone' | 'hostname' | 'filesystem' | 'disks' | 'interfaces';
@@ -76,6 +97,28 @@ export interface Domain {
   interfaceAddresses(source: AddressSource): Promise<GuestInterface[]>;
   /** Sends a guest-agent command and gives its `return` value. */
   agentCommand(command: { readonly execute: string; readonly arguments?: object }, timeoutSeconds: number): Promise<unknown>;
+  /** Writes the guest's memory into a file, as an ELF core. The guest stands meanwhile. */
+  dumpMemory(path: string): Promise<void>;
+  /** What the first screen shows. */
+  screenshot(): Promise<Picture>;
+  setVcpus(count: number): Promise<void>;
+  /** `cpus`: host CPUs that the vCPU, or QEMU's own threads, may run on. */
+  pinVcpu(vcpu: number, cpus: readonly number[]): Promise<void>;
+  pinEmulator(cpus: readonly number[]): Promise<void>;
+  /** libvirt's flat key → value list, e.g. 'vcpu.0.time'. Never waits for a job. */
+  stats(types: readonly StatsType[]): Promise<ReadonlyMap<string, TypedValue>>;
+  /** Measures how fast the guest writes to its memory; stats give the result once `seconds` are over. */
+  startDirtyRate(seconds: number): Promise<void>;
+  /** Tells the guest that the image behind the target has grown. */
+  resizeBlock(target: string, bytes: bigint): Promise<void>;
+  launchSecurityInfo(): Promise<ReadonlyMap<string, TypedValue>>;
+  setLaunchSecurityState(params: ParamValues): Promise<void>;
+  /** Ends when the migration does. */
+  migrate(destination: string, params: ParamValues, flags: readonly MigrateFlag[]): Promise<void>;
+  startPostCopy(): Promise<void>;
+  setMaxDowntime(ms: number): Promise<void>;
+  abortJob(): Promise<void>;
+  jobStats(): Promise<{ readonly type: number; readonly params: ReadonlyMap<string, TypedValue> }>;
   /** Gives the handle back; the domain itself stays. */
   close(): void;
 }
@@ -111,6 +154,8 @@ export interface Connection {
   baselineCpu(cpus: readonly string[], query: CapabilitiesQuery & { readonly features?: boolean }): Promise<string>;
   /** The hypervisor's version, e.g. "10.0.13". */
   hypervisorVersion(): Promise<string>;
+  /** The node's part in confidential guests: 'pdh', 'cert-chain' … */
+  sevInfo(): Promise<ReadonlyMap<string, TypedValue>>;
   /** Calls `handler` for every event of every domain until the returned function is called. */
   subscribe(handler: (event: DomainEvent) => void): Promise<() => Promise<void>>;
   /** Calls `handler` once when the daemon goes away. */

@@ -1,7 +1,8 @@
 // libvirt's typed parameter lists as a map. The list and its strings belong to the caller and are freed here.
 import { endianness } from 'node:os';
+import { KvError } from '../base/errors.js';
 import { ffi, type Ptr, type RawTypedParam } from './ffi.js';
-import type { TypedValue } from './libvirt.js';
+import type { ParamValues, TypedValue } from './libvirt.js';
 
 // virTypedParameterType
 const TYPE = { int: 1, uint: 2, llong: 3, ullong: 4, double: 5, boolean: 6, string: 7 } as const;
@@ -25,13 +26,41 @@ function readParam({ type, value }: RawTypedParam): TypedValue | undefined {
   return READERS[type]?.(new DataView(value.buffer, value.byteOffset, value.byteLength));
 }
 
-export function takeTypedParams(ptr: Ptr | null, count: number): Map<string, TypedValue> {
+/** The list stays its owner's. */
+export function readTypedParams(ptr: Ptr | null, count: number): Map<string, TypedValue> {
   const params = new Map<string, TypedValue>();
   if (ptr === null) return params;
   for (const raw of ffi().decodeTypedParams(ptr, count)) {
     const value = readParam(raw);
     if (value !== undefined) params.set(raw.field, value);
   }
-  ffi().sync.virTypedParamsFree(ptr, count);
   return params;
+}
+
+export function takeTypedParams(ptr: Ptr | null, count: number): Map<string, TypedValue> {
+  const params = readTypedParams(ptr, count);
+  if (ptr !== null) ffi().sync.virTypedParamsFree(ptr, count);
+  return params;
+}
+
+/** Builds the list for one call and frees it afterwards. */
+export async function withTypedParams<T>(values: ParamValues, use: (ptr: Ptr | null, count: number) => Promise<T>): Promise<T> {
+  const list: [Ptr | null] = [null];
+  const [count, max]: [[number], [number]] = [[0], [0]];
+  const { sync } = ffi();
+  const add = (name: string, value: string | number | bigint): number => {
+    if (typeof value === 'string') return sync.virTypedParamsAddString(list, count, max, name, value);
+    if (typeof value === 'bigint') return sync.virTypedParamsAddULLong(list, count, max, name, value);
+    return sync.virTypedParamsAddInt(list, count, max, name, value);
+  };
+  try {
+    for (const [name, value] of Object.entries(values)) {
+      for (const one of typeof value === 'object' ? value : [value]) {
+        if (add(name, one) < 0) throw new KvError('Internal', `libvirt takes no parameter ${name}`);
+      }
+    }
+    return await use(list[0], count[0]);
+  } finally {
+    if (list[0] !== null) sync.virTypedParamsFree(list[0], count[0]);
+  }
 }

@@ -1,6 +1,7 @@
 // libvirt in memory for unit tests: domains with states, events and errors as the contract suite demands, plus levers a test pulls
 // (make a call fail, let the guest power off, lose the daemon). Knows of the XML only name and UUID.
 import { KvError } from '../../src/base/errors.js';
+import { atStep } from '../../src/base/steps.js';
 import type {
   Connection,
   Domain,
@@ -8,6 +9,8 @@ import type {
   Libvirt,
   LibvirtState,
   LifecycleEvent,
+  ParamValues,
+  Picture,
   StateReport,
   TypedValue,
 } from '../../src/libvirt/index.js';
@@ -35,6 +38,13 @@ export class FakeLibvirt implements Libvirt {
   /** Answers of the guest agent by command; a command without answer fails as an unresponsive agent does. */
   readonly agent = new Map<string, unknown>();
   readonly guestFacts = new Map<string, TypedValue>();
+  /** Devices that were attached, detached or changed, as "attach <disk …>". */
+  readonly deviceCalls: string[] = [];
+  readonly stats = new Map<string, TypedValue>();
+  readonly launchSecurity = new Map<string, TypedValue>();
+  picture: Picture = { mime: 'image/png', data: Buffer.from('png') };
+  /** Calls of this method never end. */
+  hanging: string | undefined;
   #failures = new Map<string, Error>();
 
   async open(_uri: string): Promise<Connection> {
@@ -152,6 +162,11 @@ class FakeConnection implements Connection {
     return '10.0.13';
   }
 
+  async sevInfo(): Promise<ReadonlyMap<string, TypedValue>> {
+    this.#world.record('sevInfo');
+    return this.#world.launchSecurity;
+  }
+
   async subscribe(handler: (event: DomainEvent) => void): Promise<() => Promise<void>> {
     this.check('cannot subscribe to domain events');
     this.#handlers.add(handler);
@@ -267,16 +282,92 @@ class FakeDomain implements Domain {
     return this.#begin('read the XML of', 'xml').xml;
   }
 
-  async attachDevice(): Promise<void> {
-    this.#begin('attach a device to', 'attachDevice', 'running', 'paused');
+  async attachDevice(xml: string): Promise<void> {
+    await this.#begun('attach a device to', 'attachDevice', 'running', 'paused');
+    this.#world.deviceCalls.push(`attach ${xml}`);
   }
 
-  async detachDevice(): Promise<void> {
-    this.#begin('detach a device from', 'detachDevice', 'running', 'paused');
+  async detachDevice(xml: string): Promise<void> {
+    await this.#begun('detach a device from', 'detachDevice', 'running', 'paused');
+    this.#world.deviceCalls.push(`detach ${xml}`);
   }
 
-  async updateDevice(): Promise<void> {
-    this.#begin('change a device of', 'updateDevice', 'running', 'paused');
+  async updateDevice(xml: string): Promise<void> {
+    await this.#begun('change a device of', 'updateDevice', 'running', 'paused');
+    this.#world.deviceCalls.push(`update ${xml}`);
+  }
+
+  /** As #begin, for calls that a test may let hang. */
+  async #begun(what: string, method: string, ...states: readonly LibvirtState[]): Promise<FakeDomainState> {
+    const domain = this.#begin(what, method, ...states);
+    atStep(`${what} domain ${this.name}`);
+    if (this.#world.hanging === method) await new Promise(() => undefined);
+    return domain;
+  }
+
+  async dumpMemory(path: string): Promise<void> {
+    await this.#begun('dump the memory of', `dump:${path}`, 'running', 'paused');
+  }
+
+  async screenshot(): Promise<Picture> {
+    await this.#begun('take a picture of', 'screenshot', 'running', 'paused');
+    return this.#world.picture;
+  }
+
+  async setVcpus(count: number): Promise<void> {
+    await this.#begun('set the vCPUs of', `setVcpus:${count}`, 'running', 'paused');
+  }
+
+  async pinVcpu(vcpu: number, cpus: readonly number[]): Promise<void> {
+    await this.#begun('pin a vCPU of', `pinVcpu:${vcpu}=${cpus.join(',')}`, 'running', 'paused');
+  }
+
+  async pinEmulator(cpus: readonly number[]): Promise<void> {
+    await this.#begun('pin the emulator of', `pinEmulator:${cpus.join(',')}`, 'running', 'paused');
+  }
+
+  async stats(): Promise<ReadonlyMap<string, TypedValue>> {
+    await this.#begun('read the statistics of', 'stats');
+    return this.#world.stats;
+  }
+
+  async startDirtyRate(): Promise<void> {
+    await this.#begun('measure the dirty rate of', 'startDirtyRate', 'running');
+  }
+
+  async resizeBlock(target: string, bytes: bigint): Promise<void> {
+    await this.#begun('grow a disk of', `resizeBlock:${target}=${bytes}`, 'running', 'paused');
+  }
+
+  async launchSecurityInfo(): Promise<ReadonlyMap<string, TypedValue>> {
+    await this.#begun('read the launch measurement of', 'launchSecurityInfo', 'running', 'paused');
+    return this.#world.launchSecurity;
+  }
+
+  async setLaunchSecurityState(params: ParamValues): Promise<void> {
+    await this.#begun('hand a launch secret to', `setLaunchSecurityState:${Object.keys(params).join(',')}`, 'paused');
+  }
+
+  async migrate(destination: string): Promise<void> {
+    await this.#begun('migrate', `migrate:${destination}`, 'running', 'paused');
+    this.#become('shutoff', 'migrated', 'stopped', 3);
+  }
+
+  async startPostCopy(): Promise<void> {
+    await this.#begun('go on after the switch with', 'startPostCopy');
+  }
+
+  async setMaxDowntime(ms: number): Promise<void> {
+    await this.#begun('limit the downtime of', `setMaxDowntime:${ms}`);
+  }
+
+  async abortJob(): Promise<void> {
+    await this.#begun('abort the job of', 'abortJob');
+  }
+
+  async jobStats(): ReturnType<Domain['jobStats']> {
+    await this.#begun('follow the job of', 'jobStats');
+    return { type: 0, params: this.#world.stats };
   }
 
   async guestInfo(): Promise<ReadonlyMap<string, TypedValue>> {
