@@ -2,6 +2,8 @@
 
 /** resource.Quantity on the wire; see quantity.ts for arithmetic. */
 export type Quantity = string | number;
+/** A number, or a text such as a percentage or a port's name. */
+export type IntOrString = number | string;
 /** metav1.Time: RFC 3339, no fractions. */
 export type Time = string;
 

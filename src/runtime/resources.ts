@@ -13,10 +13,12 @@ import type {
   KubeObject,
   KubeVirt,
   Lease,
+  MigrationPolicy,
   MutatingWebhookConfiguration,
   Namespace,
   Node,
   PersistentVolumeClaim,
+  Plugin,
   Pod,
   PodDisruptionBudget,
   PriorityClass,
@@ -32,7 +34,22 @@ import type {
   ValidatingAdmissionPolicyBinding,
   ValidatingWebhookConfiguration,
   VirtualMachine,
+  VirtualMachineBackup,
+  VirtualMachineBackupTracker,
+  VirtualMachineClone,
+  VirtualMachineClusterInstancetype,
+  VirtualMachineClusterPreference,
+  VirtualMachineExport,
   VirtualMachineInstance,
+  VirtualMachineInstanceMigration,
+  VirtualMachineInstancePreset,
+  VirtualMachineInstanceReplicaSet,
+  VirtualMachineInstancetype,
+  VirtualMachinePool,
+  VirtualMachinePreference,
+  VirtualMachineRestore,
+  VirtualMachineSnapshot,
+  VirtualMachineSnapshotContent,
 } from '../api/index.js';
 import type { Resource } from './types.js';
 
@@ -48,6 +65,86 @@ export const VIRTUAL_MACHINE_INSTANCES = resource<VirtualMachineInstance>(
   'VirtualMachineInstance',
 );
 export const KUBEVIRTS = resource<KubeVirt>('kubevirt.io/v1', 'kubevirts', 'KubeVirt');
+export const VIRTUAL_MACHINE_INSTANCE_REPLICA_SETS = resource<VirtualMachineInstanceReplicaSet>(
+  'kubevirt.io/v1',
+  'virtualmachineinstancereplicasets',
+  'VirtualMachineInstanceReplicaSet',
+);
+export const VIRTUAL_MACHINE_INSTANCE_PRESETS = resource<VirtualMachineInstancePreset>(
+  'kubevirt.io/v1',
+  'virtualmachineinstancepresets',
+  'VirtualMachineInstancePreset',
+);
+export const VIRTUAL_MACHINE_INSTANCE_MIGRATIONS = resource<VirtualMachineInstanceMigration>(
+  'kubevirt.io/v1',
+  'virtualmachineinstancemigrations',
+  'VirtualMachineInstanceMigration',
+);
+export const VIRTUAL_MACHINE_POOLS = resource<VirtualMachinePool>('pool.kubevirt.io/v1beta1', 'virtualmachinepools', 'VirtualMachinePool');
+export const VIRTUAL_MACHINE_SNAPSHOTS = resource<VirtualMachineSnapshot>(
+  'snapshot.kubevirt.io/v1beta1',
+  'virtualmachinesnapshots',
+  'VirtualMachineSnapshot',
+);
+export const VIRTUAL_MACHINE_SNAPSHOT_CONTENTS = resource<VirtualMachineSnapshotContent>(
+  'snapshot.kubevirt.io/v1beta1',
+  'virtualmachinesnapshotcontents',
+  'VirtualMachineSnapshotContent',
+);
+export const VIRTUAL_MACHINE_RESTORES = resource<VirtualMachineRestore>(
+  'snapshot.kubevirt.io/v1beta1',
+  'virtualmachinerestores',
+  'VirtualMachineRestore',
+);
+export const VIRTUAL_MACHINE_EXPORTS = resource<VirtualMachineExport>(
+  'export.kubevirt.io/v1',
+  'virtualmachineexports',
+  'VirtualMachineExport',
+);
+export const VIRTUAL_MACHINE_CLONES = resource<VirtualMachineClone>(
+  'clone.kubevirt.io/v1beta1',
+  'virtualmachineclones',
+  'VirtualMachineClone',
+);
+export const VIRTUAL_MACHINE_INSTANCETYPES = resource<VirtualMachineInstancetype>(
+  'instancetype.kubevirt.io/v1beta1',
+  'virtualmachineinstancetypes',
+  'VirtualMachineInstancetype',
+);
+export const VIRTUAL_MACHINE_CLUSTER_INSTANCETYPES = resource<VirtualMachineClusterInstancetype>(
+  'instancetype.kubevirt.io/v1beta1',
+  'virtualmachineclusterinstancetypes',
+  'VirtualMachineClusterInstancetype',
+  false,
+);
+export const VIRTUAL_MACHINE_PREFERENCES = resource<VirtualMachinePreference>(
+  'instancetype.kubevirt.io/v1beta1',
+  'virtualmachinepreferences',
+  'VirtualMachinePreference',
+);
+export const VIRTUAL_MACHINE_CLUSTER_PREFERENCES = resource<VirtualMachineClusterPreference>(
+  'instancetype.kubevirt.io/v1beta1',
+  'virtualmachineclusterpreferences',
+  'VirtualMachineClusterPreference',
+  false,
+);
+export const MIGRATION_POLICIES = resource<MigrationPolicy>(
+  'migrations.kubevirt.io/v1alpha1',
+  'migrationpolicies',
+  'MigrationPolicy',
+  false,
+);
+export const VIRTUAL_MACHINE_BACKUPS = resource<VirtualMachineBackup>(
+  'backup.kubevirt.io/v1alpha1',
+  'virtualmachinebackups',
+  'VirtualMachineBackup',
+);
+export const VIRTUAL_MACHINE_BACKUP_TRACKERS = resource<VirtualMachineBackupTracker>(
+  'backup.kubevirt.io/v1alpha1',
+  'virtualmachinebackuptrackers',
+  'VirtualMachineBackupTracker',
+);
+export const PLUGINS = resource<Plugin>('plugin.kubevirt.io/v1alpha1', 'plugins', 'Plugin', false);
 
 export const PODS = resource<Pod>('v1', 'pods', 'Pod');
 export const NODES = resource<Node>('v1', 'nodes', 'Node', false);

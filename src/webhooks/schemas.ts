@@ -1,7 +1,7 @@
 // Schemas of the specs that admission checks: those of the installed kinds, and for kinds that have no CRD of their own here ones that are
 // put together from parts of the installed. Read by structural.ts. Holds no rules beyond structure.
 import { schemaOf } from '../api/schema/crds.js';
-import type { Schema } from '../api/schema/schema.js';
+import type { Schema } from '../api/schema/resolve.js';
 
 const TEXT: Schema = { type: 'string' };
 const FLAG: Schema = { type: 'boolean' };

@@ -1,7 +1,7 @@
 // Whether an object has the structure of its kind: known fields, right types, required parts, allowed words. Checked before anything else
 // looks at an object, since mutating webhooks see what the user sent before the API server's own schema check. Paths carry no indexes.
 import { isQuantity } from '../api/quantity.js';
-import type { Schema } from '../api/schema/schema.js';
+import type { Schema } from '../api/schema/resolve.js';
 import { specSchemaOf } from './schemas.js';
 
 export type StructuralProblem = string;

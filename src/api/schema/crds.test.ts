@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { crds } from './crds.js';
-import type { Schema } from './schema.js';
+import type { Schema } from './resolve.js';
 
 const schemaOf = (kind: string): Schema => {
   const crd = crds().find((c) => c.spec.names.kind === kind);

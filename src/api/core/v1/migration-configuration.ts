@@ -2,7 +2,7 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsBoolean, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import type { Quantity } from '../../meta.js';
 import { IsQuantity } from '../../schema/decorators.js';
@@ -10,19 +10,19 @@ import { IsQuantity } from '../../schema/decorators.js';
 export class DowntimeTuningOptions {
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int32' })
+  @JSONSchema({ format: 'int32', minimum: 1 })
   cooldownSeconds?: number;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int64', minimum: 1 })
   initialMs?: number;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int64', minimum: 1 })
   startAfterIteration?: number;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int32' })
+  @JSONSchema({ format: 'int32', minimum: 1 })
   steps?: number;
 }
 
@@ -44,20 +44,20 @@ export class StallDetectorOptions {
   searchLocalMinima?: boolean;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int64', maximum: 100, minimum: 0 })
   stallMargin?: number;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int64', minimum: 0 })
   stallProgressTimeout?: number;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int64', minimum: 0 })
   switchoverTimeout?: number;
 }
 
 export class ExperimentalMigrationOptions {
-  @IsString()
+  @IsIn(['none', 'zstd'])
   @IsOptional()
   compression?: string;
   @ValidateNested()

@@ -126,7 +126,7 @@ export class VMIMConfigurationOptions {
   matchSELinuxLevelOnMigration?: boolean;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int64', maximum: 2000000, minimum: 1 })
   maxDowntimeMs?: number;
   @IsString()
   @IsOptional()
@@ -136,11 +136,11 @@ export class VMIMConfigurationOptions {
   nodeDrainTaintKey?: string;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int32' })
   parallelMigrationsPerCluster?: number;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int32' })
   parallelOutboundMigrationsPerNode?: number;
   @IsInt()
   @IsOptional()
@@ -195,7 +195,7 @@ export class VirtualMachineInstanceMigrationTargetState {
   @IsArray()
   @IsInt({ each: true })
   @IsOptional()
-  @JSONSchema({ items: { format: 'int32' }, 'x-kubernetes-list-type': 'atomic' })
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   cpuSet?: number[];
   @IsIntMap()
   @IsOptional()
@@ -251,7 +251,7 @@ export class VirtualMachineInstanceMigrationState {
   @IsBoolean()
   @IsOptional()
   completed?: boolean;
-  @IsTime()
+  @IsTime({ nullable: true })
   @IsOptional()
   endTimestamp?: Time;
   @IsBoolean()
@@ -289,7 +289,7 @@ export class VirtualMachineInstanceMigrationState {
   @Type(() => VirtualMachineInstanceMigrationSourceState)
   @IsOptional()
   sourceState?: VirtualMachineInstanceMigrationSourceState;
-  @IsTime()
+  @IsTime({ nullable: true })
   @IsOptional()
   startTimestamp?: Time;
   @IsString()
@@ -298,7 +298,7 @@ export class VirtualMachineInstanceMigrationState {
   @IsArray()
   @IsInt({ each: true })
   @IsOptional()
-  @JSONSchema({ items: { format: 'int32' }, 'x-kubernetes-list-type': 'atomic' })
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   targetCPUSet?: number[];
   @IsIntMap()
   @IsOptional()

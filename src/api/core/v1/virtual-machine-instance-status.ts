@@ -204,7 +204,7 @@ export class VolumeStatus {
 export class VirtualMachineInstanceStatus {
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int64', maximum: 4294967295, minimum: 0 })
   VSOCKCID?: number;
   @IsStringMap()
   @IsOptional()

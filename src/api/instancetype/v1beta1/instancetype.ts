@@ -15,14 +15,14 @@ export class CPUInstancetype {
   @IsOptional()
   dedicatedCPUPlacement?: boolean;
   @IsInt()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int32' })
   guest!: number;
   @IsBoolean()
   @IsOptional()
   isolateEmulatorThread?: boolean;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int32' })
   maxSockets?: number;
   @IsString()
   @IsOptional()
@@ -49,7 +49,7 @@ export class MemoryInstancetype {
   maxGuest?: Quantity;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int32' })
+  @JSONSchema({ maximum: 100, minimum: 0 })
   overcommitPercent?: number;
 }
 
@@ -95,6 +95,21 @@ export class VirtualMachineInstancetypeSpec {
 }
 
 export class VirtualMachineInstancetype {
+  @IsString()
+  @IsOptional()
+  apiVersion?: string;
+  @IsString()
+  @IsOptional()
+  kind?: string;
+  @IsObject()
+  @IsOptional()
+  metadata!: ObjectMeta;
+  @ValidateNested()
+  @Type(() => VirtualMachineInstancetypeSpec)
+  spec!: VirtualMachineInstancetypeSpec;
+}
+
+export class VirtualMachineClusterInstancetype {
   @IsString()
   @IsOptional()
   apiVersion?: string;

@@ -18,7 +18,7 @@ export class SpreadOptions {
   across?: string;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int32' })
   ratio?: number;
 }
 
@@ -202,7 +202,7 @@ export class VolumePreferences {
 
 export class CPUPreferenceRequirement {
   @IsInt()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int32' })
   guest!: number;
 }
 
@@ -255,7 +255,7 @@ export class VirtualMachinePreferenceSpec {
   machine?: MachinePreferences;
   @IsInt()
   @IsOptional()
-  @JSONSchema({ format: 'int64' })
+  @JSONSchema({ format: 'int32' })
   preferSpreadSocketToCoreRatio?: number;
   @IsString()
   @IsOptional()
@@ -282,6 +282,21 @@ export class VirtualMachinePreferenceSpec {
 }
 
 export class VirtualMachinePreference {
+  @IsString()
+  @IsOptional()
+  apiVersion?: string;
+  @IsString()
+  @IsOptional()
+  kind?: string;
+  @IsObject()
+  @IsOptional()
+  metadata!: ObjectMeta;
+  @ValidateNested()
+  @Type(() => VirtualMachinePreferenceSpec)
+  spec!: VirtualMachinePreferenceSpec;
+}
+
+export class VirtualMachineClusterPreference {
   @IsString()
   @IsOptional()
   apiVersion?: string;

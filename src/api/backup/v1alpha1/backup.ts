@@ -1,0 +1,178 @@
+// VM backups: fields, types and required-ness of the API objects. Read by every room as types, by schema/ to render the CRDs
+// and by the webhooks to check structure. Decides nothing.
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { IsArray, IsBoolean, IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { JSONSchema } from 'class-validator-jsonschema';
+import { MetaCondition } from '../../kube/condition.js';
+import { TypedLocalObjectReference } from '../../kube/storage.js';
+import type { ObjectMeta, Time } from '../../meta.js';
+import { IsTime } from '../../schema/decorators.js';
+
+const rule = (text: string, message: string): object => ({ message, rule: text });
+const IMMUTABLE = rule('self == oldSelf', 'spec is immutable after creation');
+const NAMED = rule("self.name != ''", 'name is required');
+
+@JSONSchema({
+  'x-kubernetes-validations': [
+    IMMUTABLE,
+    rule('has(self.pvcName) && self.pvcName != ""', 'pvcName is required'),
+    rule(
+      `!has(self.mode) || self.mode != 'Pull' || (has(self.tokenSecretRef) && self.tokenSecretRef != "")`,
+      'tokenSecretRef is required when mode is Pull',
+    ),
+  ],
+} as never)
+export class VirtualMachineBackupSpec {
+  @IsBoolean()
+  @IsOptional()
+  forceFullBackup?: boolean;
+  @IsIn(['Push', 'Pull'])
+  @IsOptional()
+  mode?: string;
+  @IsString()
+  @IsOptional()
+  pvcName?: string;
+  @IsBoolean()
+  @IsOptional()
+  skipQuiesce?: boolean;
+  @ValidateNested()
+  @Type(() => TypedLocalObjectReference)
+  @JSONSchema({
+    'x-kubernetes-validations': [
+      rule('has(self.apiGroup)', 'apiGroup is required'),
+      rule(
+        "!has(self.apiGroup) || self.apiGroup == 'kubevirt.io' || self.apiGroup == 'backup.kubevirt.io'",
+        'apiGroup must be kubevirt.io or backup.kubevirt.io',
+      ),
+      rule(
+        "!has(self.apiGroup) || (self.apiGroup == 'kubevirt.io' && self.kind == 'VirtualMachine') || (self.apiGroup == 'backup.kubevirt.io' && self.kind == 'VirtualMachineBackupTracker')",
+        'kind must be VirtualMachine for kubevirt.io or VirtualMachineBackupTracker for backup.kubevirt.io',
+      ),
+      NAMED,
+    ],
+  } as never)
+  source!: TypedLocalObjectReference;
+  @IsString()
+  @IsOptional()
+  tokenSecretRef?: string;
+  @IsString()
+  @IsOptional()
+  ttlDuration?: string;
+}
+
+export class BackupVolumeInfo {
+  @IsString()
+  @IsOptional()
+  dataEndpoint?: string;
+  @IsString()
+  @IsOptional()
+  mapEndpoint?: string;
+  @IsString()
+  volumeName!: string;
+}
+
+export class VirtualMachineBackupStatus {
+  @IsString()
+  @IsOptional()
+  checkpointName?: string;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => MetaCondition)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-map-keys': ['type'], 'x-kubernetes-list-type': 'map' })
+  conditions?: MetaCondition[];
+  @IsString()
+  @IsOptional()
+  endpointCert?: string;
+  @IsString()
+  @IsOptional()
+  exportUID?: string;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => BackupVolumeInfo)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  includedVolumes?: BackupVolumeInfo[];
+  @IsString()
+  @IsOptional()
+  type?: string;
+}
+
+export class VirtualMachineBackup {
+  @IsString()
+  @IsOptional()
+  apiVersion?: string;
+  @IsString()
+  @IsOptional()
+  kind?: string;
+  @IsObject()
+  @IsOptional()
+  metadata!: ObjectMeta;
+  @ValidateNested()
+  @Type(() => VirtualMachineBackupSpec)
+  spec!: VirtualMachineBackupSpec;
+  @ValidateNested()
+  @Type(() => VirtualMachineBackupStatus)
+  @IsOptional()
+  status?: VirtualMachineBackupStatus;
+}
+
+@JSONSchema({ 'x-kubernetes-validations': [IMMUTABLE] } as never)
+export class VirtualMachineBackupTrackerSpec {
+  @ValidateNested()
+  @Type(() => TypedLocalObjectReference)
+  @JSONSchema({
+    'x-kubernetes-validations': [
+      rule("has(self.apiGroup) && self.apiGroup == 'kubevirt.io'", 'apiGroup must be kubevirt.io'),
+      rule("self.kind == 'VirtualMachine'", 'kind must be VirtualMachine'),
+      NAMED,
+    ],
+  } as never)
+  source!: TypedLocalObjectReference;
+}
+
+/** The point in the disks' history from which the next incremental backup starts. */
+export class BackupCheckpoint {
+  @IsTime()
+  @IsOptional()
+  creationTime?: Time;
+  @IsString()
+  @IsOptional()
+  name?: string;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => BackupVolumeInfo)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  volumes?: BackupVolumeInfo[];
+}
+
+export class VirtualMachineBackupTrackerStatus {
+  @IsBoolean()
+  @IsOptional()
+  checkpointRedefinitionRequired?: boolean;
+  @ValidateNested()
+  @Type(() => BackupCheckpoint)
+  @IsOptional()
+  latestCheckpoint?: BackupCheckpoint;
+}
+
+export class VirtualMachineBackupTracker {
+  @IsString()
+  @IsOptional()
+  apiVersion?: string;
+  @IsString()
+  @IsOptional()
+  kind?: string;
+  @IsObject()
+  @IsOptional()
+  metadata!: ObjectMeta;
+  @ValidateNested()
+  @Type(() => VirtualMachineBackupTrackerSpec)
+  spec!: VirtualMachineBackupTrackerSpec;
+  @ValidateNested()
+  @Type(() => VirtualMachineBackupTrackerStatus)
+  @IsOptional()
+  status?: VirtualMachineBackupTrackerStatus;
+}

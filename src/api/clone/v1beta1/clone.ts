@@ -1,0 +1,125 @@
+// VM clones: fields, types and required-ness of the API objects. Read by every room as types, by schema/ to render the CRDs
+// and by the webhooks to check structure. Decides nothing.
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { IsArray, IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { JSONSchema } from 'class-validator-jsonschema';
+import { TypedLocalObjectReference } from '../../kube/storage.js';
+import type { ObjectMeta, Time } from '../../meta.js';
+import { IsStringMap, IsTime } from '../../schema/decorators.js';
+
+export class VirtualMachineCloneTemplateFilters {
+  @IsArray()
+  @IsString({ each: true })
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  annotationFilters?: string[];
+  @IsArray()
+  @IsString({ each: true })
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  labelFilters?: string[];
+}
+
+export class VirtualMachineCloneSpec {
+  @IsArray()
+  @IsString({ each: true })
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  annotationFilters?: string[];
+  @IsArray()
+  @IsString({ each: true })
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  labelFilters?: string[];
+  @IsStringMap()
+  @IsOptional()
+  newMacAddresses?: Record<string, string>;
+  @IsString()
+  @IsOptional()
+  newSMBiosSerial?: string;
+  @IsArray()
+  @IsString({ each: true })
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  patches?: string[];
+  @ValidateNested()
+  @Type(() => TypedLocalObjectReference)
+  source!: TypedLocalObjectReference;
+  @ValidateNested()
+  @Type(() => TypedLocalObjectReference)
+  @IsOptional()
+  target?: TypedLocalObjectReference;
+  @ValidateNested()
+  @Type(() => VirtualMachineCloneTemplateFilters)
+  @IsOptional()
+  template?: VirtualMachineCloneTemplateFilters;
+  @IsIn(['RandomizeNames', 'PrefixTargetName'])
+  @IsOptional()
+  volumeNamePolicy?: string;
+}
+
+export class CloneCondition {
+  @IsTime({ nullable: true })
+  @IsOptional()
+  lastProbeTime?: Time;
+  @IsTime({ nullable: true })
+  @IsOptional()
+  lastTransitionTime?: Time;
+  @IsString()
+  @IsOptional()
+  message?: string;
+  @IsString()
+  @IsOptional()
+  reason?: string;
+  @IsString()
+  status!: string;
+  @IsString()
+  type!: string;
+}
+
+export class VirtualMachineCloneStatus {
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => CloneCondition)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  conditions?: CloneCondition[];
+  @IsTime({ nullable: true })
+  @IsOptional()
+  creationTime?: Time;
+  @IsString()
+  @IsOptional()
+  phase?: string;
+  @IsString()
+  @IsOptional()
+  @JSONSchema({ nullable: true })
+  restoreName?: string;
+  @IsString()
+  @IsOptional()
+  @JSONSchema({ nullable: true })
+  snapshotName?: string;
+  @IsString()
+  @IsOptional()
+  @JSONSchema({ nullable: true })
+  targetName?: string;
+}
+
+export class VirtualMachineClone {
+  @IsString()
+  @IsOptional()
+  apiVersion?: string;
+  @IsString()
+  @IsOptional()
+  kind?: string;
+  @IsObject()
+  @IsOptional()
+  metadata!: ObjectMeta;
+  @ValidateNested()
+  @Type(() => VirtualMachineCloneSpec)
+  spec!: VirtualMachineCloneSpec;
+  @ValidateNested()
+  @Type(() => VirtualMachineCloneStatus)
+  @IsOptional()
+  status?: VirtualMachineCloneStatus;
+}

@@ -1,0 +1,164 @@
+// VM exports: fields, types and required-ness of the API objects. Read by every room as types, by schema/ to render the CRDs
+// and by the webhooks to check structure. Decides nothing.
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { IsArray, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { JSONSchema } from 'class-validator-jsonschema';
+import { TypedLocalObjectReference } from '../../kube/storage.js';
+import type { ObjectMeta, Time } from '../../meta.js';
+import { IsTime } from '../../schema/decorators.js';
+
+export class VirtualMachineExportSpec {
+  @ValidateNested()
+  @Type(() => TypedLocalObjectReference)
+  source!: TypedLocalObjectReference;
+  @IsString()
+  @IsOptional()
+  tokenSecretRef?: string;
+  @IsString()
+  @IsOptional()
+  ttlDuration?: string;
+}
+
+export class ExportCondition {
+  @IsTime({ nullable: true })
+  @IsOptional()
+  lastProbeTime?: Time;
+  @IsTime({ nullable: true })
+  @IsOptional()
+  lastTransitionTime?: Time;
+  @IsString()
+  @IsOptional()
+  message?: string;
+  @IsString()
+  @IsOptional()
+  reason?: string;
+  @IsString()
+  status!: string;
+  @IsString()
+  type!: string;
+}
+
+export class VirtualMachineExportBackupEndpoint {
+  @IsString()
+  endpoint!: string;
+  @IsString()
+  url!: string;
+}
+
+export class VirtualMachineExportBackup {
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VirtualMachineExportBackupEndpoint)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-map-keys': ['endpoint'], 'x-kubernetes-list-type': 'map' })
+  endpoints?: VirtualMachineExportBackupEndpoint[];
+  @IsString()
+  name!: string;
+}
+
+export class VirtualMachineExportManifest {
+  @IsString()
+  type!: string;
+  @IsString()
+  url!: string;
+}
+
+export class VirtualMachineExportVolumeFormat {
+  @IsString()
+  format!: string;
+  @IsString()
+  url!: string;
+}
+
+export class VirtualMachineExportVolume {
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VirtualMachineExportVolumeFormat)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-map-keys': ['format'], 'x-kubernetes-list-type': 'map' })
+  formats?: VirtualMachineExportVolumeFormat[];
+  @IsString()
+  name!: string;
+}
+
+export class VirtualMachineExportLink {
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VirtualMachineExportBackup)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-map-keys': ['name'], 'x-kubernetes-list-type': 'map' })
+  backups?: VirtualMachineExportBackup[];
+  @IsString()
+  cert!: string;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VirtualMachineExportManifest)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-map-keys': ['type'], 'x-kubernetes-list-type': 'map' })
+  manifests?: VirtualMachineExportManifest[];
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VirtualMachineExportVolume)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-map-keys': ['name'], 'x-kubernetes-list-type': 'map' })
+  volumes?: VirtualMachineExportVolume[];
+}
+
+export class VirtualMachineExportLinks {
+  @ValidateNested()
+  @Type(() => VirtualMachineExportLink)
+  @IsOptional()
+  external?: VirtualMachineExportLink;
+  @ValidateNested()
+  @Type(() => VirtualMachineExportLink)
+  @IsOptional()
+  internal?: VirtualMachineExportLink;
+}
+
+export class VirtualMachineExportStatus {
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => ExportCondition)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  conditions?: ExportCondition[];
+  @ValidateNested()
+  @Type(() => VirtualMachineExportLinks)
+  @IsOptional()
+  links?: VirtualMachineExportLinks;
+  @IsString()
+  @IsOptional()
+  phase?: string;
+  @IsString()
+  @IsOptional()
+  serviceName?: string;
+  @IsString()
+  @IsOptional()
+  tokenSecretRef?: string;
+  @IsTime()
+  @IsOptional()
+  ttlExpirationTime?: Time;
+  @IsString()
+  @IsOptional()
+  virtualMachineName?: string;
+}
+
+export class VirtualMachineExport {
+  @IsString()
+  @IsOptional()
+  apiVersion?: string;
+  @IsString()
+  @IsOptional()
+  kind?: string;
+  @IsObject()
+  @IsOptional()
+  metadata!: ObjectMeta;
+  @ValidateNested()
+  @Type(() => VirtualMachineExportSpec)
+  spec!: VirtualMachineExportSpec;
+  @ValidateNested()
+  @Type(() => VirtualMachineExportStatus)
+  @IsOptional()
+  status?: VirtualMachineExportStatus;
+}

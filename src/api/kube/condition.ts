@@ -1,0 +1,31 @@
+// metav1.Condition as kinds embed it whose controllers follow Kubernetes' newer conventions. Read by schema/ to render the CRDs. Decides nothing.
+import 'reflect-metadata';
+import { IsIn, IsInt, IsOptional, IsString } from 'class-validator';
+import { JSONSchema } from 'class-validator-jsonschema';
+import type { Time } from '../meta.js';
+import { IsTime } from '../schema/decorators.js';
+
+const NAME = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+const DNS_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const CONDITION_TYPE = `^(${DNS_LABEL}(\\.${DNS_LABEL})*/)?(${NAME})$`;
+const CONDITION_REASON = '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$';
+
+export class MetaCondition {
+  @IsTime()
+  lastTransitionTime!: Time;
+  @IsString()
+  @JSONSchema({ maxLength: 32768 })
+  message!: string;
+  @IsInt()
+  @IsOptional()
+  @JSONSchema({ format: 'int64', minimum: 0 })
+  observedGeneration?: number;
+  @IsString()
+  @JSONSchema({ maxLength: 1024, minLength: 1, pattern: CONDITION_REASON })
+  reason!: string;
+  @IsIn(['True', 'False', 'Unknown'])
+  status!: string;
+  @IsString()
+  @JSONSchema({ maxLength: 316, pattern: CONDITION_TYPE })
+  type!: string;
+}

@@ -1,0 +1,132 @@
+// Plugins: fields, types and required-ness of the API objects. Read by every room as types, by schema/ to render the CRDs
+// and by the webhooks to check structure. Decides nothing.
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { IsArray, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { JSONSchema } from 'class-validator-jsonschema';
+import type { ObjectMeta } from '../../meta.js';
+
+export class PluginCELHook {
+  @IsString()
+  @JSONSchema({ minLength: 1 })
+  expression!: string;
+}
+
+export class PluginSidecarHook {
+  @IsString()
+  @JSONSchema({ minLength: 1 })
+  socketPath!: string;
+}
+
+/** Changes the domain before libvirt sees it: by an expression, or by a sidecar that is asked over its socket. */
+export class PluginDomainHook {
+  @ValidateNested()
+  @Type(() => PluginCELHook)
+  @IsOptional()
+  cel?: PluginCELHook;
+  @IsString()
+  @IsOptional()
+  condition?: string;
+  @IsString()
+  @IsOptional()
+  failureStrategy?: string;
+  @ValidateNested()
+  @Type(() => PluginSidecarHook)
+  @IsOptional()
+  sidecar?: PluginSidecarHook;
+  @IsString()
+  @IsOptional()
+  timeout?: string;
+}
+
+/** Called on the node, around the events that `permittedHooks` names. */
+export class PluginNodeHook {
+  @IsString()
+  @IsOptional()
+  condition?: string;
+  @IsString()
+  @IsOptional()
+  failureStrategy?: string;
+  @IsArray()
+  @IsString({ each: true })
+  @JSONSchema({ minItems: 1, 'x-kubernetes-list-type': 'atomic' })
+  permittedHooks!: string[];
+  @IsString()
+  @JSONSchema({ minLength: 1 })
+  socket!: string;
+  @IsString()
+  @IsOptional()
+  timeout?: string;
+}
+
+/** Names a cluster object that the plugin brings along. */
+export class PluginReference {
+  @IsString()
+  @JSONSchema({ minLength: 1 })
+  name!: string;
+}
+
+export class PluginSpec {
+  @IsString()
+  @IsOptional()
+  condition?: string;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => PluginDomainHook)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  domainHooks?: PluginDomainHook[];
+  @IsString()
+  @IsOptional()
+  failureStrategy?: string;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => PluginReference)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  mutatingAdmissionPolicies?: PluginReference[];
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => PluginReference)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  mutatingAdmissionWebhooks?: PluginReference[];
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => PluginNodeHook)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  nodeHooks?: PluginNodeHook[];
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => PluginReference)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  validatingAdmissionPolicies?: PluginReference[];
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => PluginReference)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  validatingAdmissionWebhooks?: PluginReference[];
+}
+
+export type PluginStatus = Record<string, never>;
+
+export class Plugin {
+  @IsString()
+  @IsOptional()
+  apiVersion?: string;
+  @IsString()
+  @IsOptional()
+  kind?: string;
+  @IsObject()
+  @IsOptional()
+  metadata!: ObjectMeta;
+  @ValidateNested()
+  @Type(() => PluginSpec)
+  spec!: PluginSpec;
+  @IsObject()
+  @IsOptional()
+  status?: PluginStatus;
+}

@@ -1,0 +1,111 @@
+// Restores of VM snapshots: fields, types and required-ness of the API objects. Read by every room as types, by schema/ to render the CRDs
+// and by the webhooks to check structure. Decides nothing.
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { IsArray, IsBoolean, IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { JSONSchema } from 'class-validator-jsonschema';
+import { TypedLocalObjectReference } from '../../kube/storage.js';
+import type { ObjectMeta, Time } from '../../meta.js';
+import { IsStringMap, IsTime } from '../../schema/decorators.js';
+import { SnapshotCondition } from './snapshot.js';
+
+export class VolumeRestoreOverride {
+  @IsStringMap()
+  @IsOptional()
+  annotations?: Record<string, string>;
+  @IsStringMap()
+  @IsOptional()
+  labels?: Record<string, string>;
+  @IsString()
+  @IsOptional()
+  restoreName?: string;
+  @IsString()
+  @IsOptional()
+  volumeName?: string;
+}
+
+export class VirtualMachineRestoreSpec {
+  @IsArray()
+  @IsString({ each: true })
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  patches?: string[];
+  @ValidateNested()
+  @Type(() => TypedLocalObjectReference)
+  target!: TypedLocalObjectReference;
+  @IsIn(['StopTarget', 'WaitGracePeriod', 'FailImmediate', 'WaitEventually'])
+  @IsOptional()
+  @JSONSchema({ default: 'WaitGracePeriod' })
+  targetReadinessPolicy?: string;
+  @IsString()
+  virtualMachineSnapshotName!: string;
+  @IsString()
+  @IsOptional()
+  volumeOwnershipPolicy?: string;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VolumeRestoreOverride)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  volumeRestoreOverrides?: VolumeRestoreOverride[];
+  @IsString()
+  @IsOptional()
+  volumeRestorePolicy?: string;
+}
+
+export class VolumeRestore {
+  @IsString()
+  @IsOptional()
+  dataVolumeName?: string;
+  @IsString()
+  persistentVolumeClaim!: string;
+  @IsString()
+  volumeName!: string;
+  @IsString()
+  volumeSnapshotName!: string;
+}
+
+export class VirtualMachineRestoreStatus {
+  @IsBoolean()
+  @IsOptional()
+  complete?: boolean;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => SnapshotCondition)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  conditions?: SnapshotCondition[];
+  @IsArray()
+  @IsString({ each: true })
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'set' })
+  deletedDataVolumes?: string[];
+  @IsTime()
+  @IsOptional()
+  restoreTime?: Time;
+  @IsArray()
+  @ValidateNested({ each: true })
+  @Type(() => VolumeRestore)
+  @IsOptional()
+  @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
+  restores?: VolumeRestore[];
+}
+
+export class VirtualMachineRestore {
+  @IsString()
+  @IsOptional()
+  apiVersion?: string;
+  @IsString()
+  @IsOptional()
+  kind?: string;
+  @IsObject()
+  @IsOptional()
+  metadata!: ObjectMeta;
+  @ValidateNested()
+  @Type(() => VirtualMachineRestoreSpec)
+  spec!: VirtualMachineRestoreSpec;
+  @ValidateNested()
+  @Type(() => VirtualMachineRestoreStatus)
+  @IsOptional()
+  status?: VirtualMachineRestoreStatus;
+}
