@@ -1,20 +1,28 @@
-// What admission reads from the cluster, each by a single request when it is needed: the VMI of a VM, presets, DataSources. Kinds whose
-// CRDs are not installed count as having no objects. Holds no informers, writes nothing.
+// What admission reads from the cluster, each by a single request when it is needed: the VMI of a VM, presets, DataSources, instance types
+// and what they are inferred from. Kinds whose CRDs are not installed count as having no objects. Holds no informers, writes nothing.
 import type { KubeObject, VirtualMachine, VirtualMachineInstance, VirtualMachinePreferenceSpec } from '../api/index.js';
 import type { Clock } from '../base/clock.js';
 import { hasCode, messageOf } from '../base/errors.js';
 import type { Logger } from '../base/logger.js';
+import { fail, type Result } from '../base/result.js';
 import {
   type Chosen,
   type ControllerRevision,
   type Family,
-  type Found,
-  type Lookup,
-  lookupOf,
-  type Reference,
-  specFrom,
+  findSpec,
+  type InstancetypeReader,
+  inferMatchers,
+  type VolumeSource,
 } from '../core/instancetype/index.js';
-import { VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
+import {
+  CONTROLLER_REVISIONS,
+  DATA_SOURCES,
+  DATA_VOLUMES,
+  INSTANCETYPES,
+  PERSISTENT_VOLUME_CLAIMS,
+  VIRTUAL_MACHINE_INSTANCES,
+  VOLUME_SNAPSHOTS,
+} from '../runtime/resources.js';
 import type { KubeClient, Resource } from '../runtime/types.js';
 import type { VirtualMachineInstancePreset } from './mutate/preset.js';
 import type { DataSourceRef } from './mutate/vm.js';
@@ -29,6 +37,8 @@ export interface AdmissionFacts {
   chosen(vm: VirtualMachine, namespace: string): Promise<Chosen>;
   /** The preference alone, by the same rules. */
   preference(vm: VirtualMachine, namespace: string): Promise<VirtualMachinePreferenceSpec | undefined>;
+  /** The VM with what its volumes say about instance type and preference filled in, or why that is impossible. */
+  inferred(vm: VirtualMachine, namespace: string): Promise<Result<VirtualMachine, string>>;
   presets(namespace: string): Promise<readonly VirtualMachineInstancePreset[]>;
   /** Labels of each DataSource that exists, by `namespace/name`; a DataSource that points to another has that one's labels. */
   dataSourceLabels(refs: readonly DataSourceRef[]): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>>;
@@ -41,55 +51,40 @@ const PRESETS: Resource<VirtualMachineInstancePreset> = {
   kind: 'VirtualMachineInstancePreset',
   namespaced: true,
 };
-const DATA_SOURCES: Resource<DataSource> = {
-  group: 'cdi.kubevirt.io',
-  version: 'v1beta1',
-  plural: 'datasources',
-  kind: 'DataSource',
-  namespaced: true,
-};
-const REVISIONS: Resource<ControllerRevision> = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'controllerrevisions',
-  kind: 'ControllerRevision',
-  namespaced: true,
-};
 /** How long a kind that is not served is not asked for again. */
 const ABSENT_MS = 30_000;
 
-const instancetypeResource = ({ kind, namespace }: Reference): Resource<KubeObject & { spec?: unknown }> => ({
-  group: 'instancetype.kubevirt.io',
-  version: 'v1beta1',
-  plural: `${kind.toLowerCase()}s`,
-  kind,
-  namespaced: namespace !== undefined,
+const SOURCES = {
+  PersistentVolumeClaim: PERSISTENT_VOLUME_CLAIMS,
+  DataVolume: DATA_VOLUMES,
+  DataSource: DATA_SOURCES,
+  VolumeSnapshot: VOLUME_SNAPSHOTS,
+} as const satisfies Readonly<Record<VolumeSource['kind'], Resource<KubeObject>>>;
+
+const instancetypeReader = (client: KubeClient): InstancetypeReader => ({
+  revision: (namespace, name) => client.find(CONTROLLER_REVISIONS, `${namespace}/${name}`) as Promise<ControllerRevision | undefined>,
+  object: ({ kind, namespace, name }) => client.find(INSTANCETYPES[kind], namespace ? `${namespace}/${name}` : name),
 });
 
-async function readObject(client: KubeClient, lookup: Lookup): Promise<Found> {
-  const reference = lookup.object.ok ? lookup.object.value : undefined;
-  if (!reference?.name) return {};
-  const key = reference.namespace ? `${reference.namespace}/${reference.name}` : reference.name;
-  const object = await client.find(instancetypeResource(reference), key);
-  return object ? { object } : {};
-}
-
-async function read(client: KubeClient, lookup: Lookup, namespace: string): Promise<Found> {
-  const revision = lookup.revision && (await client.find(REVISIONS, `${namespace}/${lookup.revision.name}`));
-  if (revision && lookup.revision?.onlyOf === undefined) return { revision };
-  return { ...(revision ? { revision } : {}), ...(await readObject(client, lookup)) };
+/** A read that is not allowed is something that the user can do without: the answer says so. */
+async function inferredBy(client: KubeClient, vm: VirtualMachine, namespace: string): Promise<Result<VirtualMachine, string>> {
+  const readSource = (source: VolumeSource): Promise<KubeObject | undefined> =>
+    client.find<KubeObject>(SOURCES[source.kind], `${source.namespace}/${source.name}`);
+  try {
+    return await inferMatchers(vm, namespace, readSource);
+  } catch (err) {
+    if (!hasCode(err, 'Forbidden')) throw err;
+    return fail(`unable to infer defaults: ${messageOf(err)}; name the instance type and the preference in the VM instead`);
+  }
 }
 
 type SpecOf<F extends Family> = NonNullable<Chosen[F]>;
 
 /** Whatever goes wrong here is not the VM's fault: the VM controller waits for the object and says so on the VM. */
 async function specOf<F extends Family>(client: KubeClient, log: Logger, vm: VirtualMachine, family: F): Promise<SpecOf<F> | undefined> {
-  const lookup = lookupOf(vm, family);
-  if (!lookup) return undefined;
   const { name, namespace = '' } = vm.metadata;
-  const result = await read(client, lookup, namespace)
-    .then((found) => specFrom({ ...lookup, family }, found))
-    .catch((err: unknown) => ({ ok: false, error: messageOf(err) }) as const);
+  const result = await findSpec(vm, family, instancetypeReader(client)).catch((err: unknown) => fail(messageOf(err)));
+  if (!result) return undefined;
   if (result.ok) return result.value as SpecOf<F>;
   log.warn({ kind: 'VirtualMachine', namespace, name, reason: result.error }, `Admitting without its ${family}`);
   return undefined;
@@ -100,7 +95,7 @@ const placed = (vm: VirtualMachine, namespace: string): VirtualMachine => ({ ...
 export function createFacts(client: KubeClient, clock: Clock, log: Logger): AdmissionFacts {
   let presetsAbsentUntil = 0;
   const dataSource = ({ namespace, name }: DataSourceRef): Promise<DataSource | undefined> =>
-    client.find(DATA_SOURCES, `${namespace}/${name}`);
+    client.find(DATA_SOURCES as Resource<DataSource>, `${namespace}/${name}`);
   return {
     vmi: (namespace, name) => client.find(VIRTUAL_MACHINE_INSTANCES, `${namespace}/${name}`),
     async chosen(given, namespace) {
@@ -112,6 +107,7 @@ export function createFacts(client: KubeClient, clock: Clock, log: Logger): Admi
       return { instancetype, preference };
     },
     preference: (given, namespace) => specOf(client, log, placed(given, namespace), 'preference'),
+    inferred: (vm, namespace) => inferredBy(client, vm, namespace),
     async presets(namespace) {
       if (clock.now() < presetsAbsentUntil) return [];
       try {

@@ -78,14 +78,41 @@ function fromRevision<F extends Family>(family: F, revision: ControllerRevision)
   return fail(`ControllerRevision ${revision.metadata.name} holds a ${kind || 'nameless kind'}, not ${known.join(' or ')}`);
 }
 
+const isMeant = ({ revision: asked }: Lookup, found: ControllerRevision | undefined): boolean =>
+  found !== undefined && (asked?.onlyOf === undefined || found.metadata.labels?.[OBJECT_NAME_LABEL] === asked.onlyOf);
+
 /** The spec in what was found, or why there is none. */
 export function specFrom<F extends Family>(lookup: Lookup & { family: F }, found: Found): Result<Specs[F], string> {
   const { revision, object } = lookup;
   if (revision && !found.revision) return fail(`ControllerRevision ${revision.name} was not found`);
-  const isMeant = revision?.onlyOf === undefined || found.revision?.metadata.labels?.[OBJECT_NAME_LABEL] === revision.onlyOf;
-  if (found.revision && isMeant) return fromRevision(lookup.family, found.revision);
+  if (found.revision && isMeant(lookup, found.revision)) return fromRevision(lookup.family, found.revision);
   if (!object.ok) return object;
   if (found.object?.spec) return ok(found.object.spec as Specs[F]);
   const { kind, name, namespace } = object.value;
   return fail(`${kind} ${namespace ? `${namespace}/` : ''}${name || '(no name given)'} was not found`);
+}
+
+export interface InstancetypeReader {
+  revision(namespace: string, name: string): Promise<ControllerRevision | undefined>;
+  object(reference: Reference): Promise<{ readonly spec?: unknown } | undefined>;
+}
+
+/** Reads no more than the answer needs. */
+async function found(lookup: Lookup, namespace: string, reader: InstancetypeReader): Promise<Found> {
+  const revision = lookup.revision && (await reader.revision(namespace, lookup.revision.name));
+  if (revision && isMeant(lookup, revision)) return { revision };
+  const reference = lookup.object.ok ? lookup.object.value : undefined;
+  const object = reference?.name ? await reader.object(reference) : undefined;
+  return { ...(revision ? { revision } : {}), ...(object ? { object } : {}) };
+}
+
+/** The spec of a VM's instance type or preference, read as needed; undefined when it names none. */
+export async function findSpec<F extends Family>(
+  vm: VirtualMachine,
+  family: F,
+  reader: InstancetypeReader,
+): Promise<Result<Specs[F], string> | undefined> {
+  const lookup = lookupOf(vm, family);
+  if (!lookup) return undefined;
+  return specFrom({ ...lookup, family }, await found(lookup, vm.metadata.namespace ?? 'default', reader));
 }

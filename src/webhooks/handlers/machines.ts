@@ -1,7 +1,9 @@
 // The handlers of the two kinds that everything is about: VirtualMachine and VirtualMachineInstance, mutation and validation.
-import type { VirtualMachine, VirtualMachineInstance } from '../../api/index.js';
+import { isDeleting, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
 import { metaTime } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
+import { ok, type Result } from '../../base/result.js';
+import { matcherCauses } from '../mutate/matchers.js';
 import { dataSourcesOf, mutateVm } from '../mutate/vm.js';
 import { mutateVmiCreate, mutateVmiUpdate } from '../mutate/vmi.js';
 import { type AdmissionRequest, mutationResponse, responseOf } from '../review.js';
@@ -43,8 +45,16 @@ const validateVmiUpdate = about(VMI, (object, request, context) => {
   return responseOf(admitVmiUpdate(update, context.config()));
 });
 
+/** References that are not sound are refused later, together with what else is wrong with them. */
+async function withInferred(vm: VirtualMachine, request: AdmissionRequest, context: Context): Promise<Result<VirtualMachine, string>> {
+  if (isDeleting(vm) || matcherCauses(vm, oldOf<VirtualMachine>(request)).length > 0) return ok(vm);
+  return context.facts.inferred(vm, namespaceOf(vm, request));
+}
+
 const mutateMachine = about(VM, async (object, request, context) => {
-  const vm = object as VirtualMachine;
+  const given = await withInferred(object as VirtualMachine, request, context);
+  if (!given.ok) return responseOf(refuse(given.error));
+  const vm = given.value;
   const namespace = namespaceOf(vm, request);
   const labels = await context.facts.dataSourceLabels(dataSourcesOf(vm, namespace)).catch((err: unknown) => {
     // The architecture then is the cluster's default, as for a template without DataSources.
