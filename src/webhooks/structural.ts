@@ -46,7 +46,7 @@ const wordsFor = (path: string): readonly unknown[] | undefined => ENUMS.find(([
 
 /** Counts, which a stored object could not hold as negative numbers. */
 const UNSIGNED =
-  /\.(cpu\.(cores|sockets|threads|maxSockets)|bootOrder|custom\.(logical|physical|discardGranularity)|spinlocks\.spinlocks|supplementalPoolThreadCount)$/;
+  /\.(cpu\.(cores|sockets|threads|maxSockets|guest)|spreadOptions\.ratio|preferSpreadSocketToCoreRatio|maxDowntimeMs|bootOrder|custom\.(logical|physical|discardGranularity)|spinlocks\.spinlocks|supplementalPoolThreadCount)$/;
 
 const INT32_RANGE = 2 ** 32;
 
