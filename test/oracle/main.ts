@@ -16,7 +16,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const testCase = JSON.parse(line) as OracleCase;
   let actual: unknown;
   try {
-    actual = answer(testCase);
+    actual = await answer(testCase);
   } catch (err) {
     actual = { error: messageOf(err) };
   }

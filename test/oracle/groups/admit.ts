@@ -8,7 +8,7 @@ import { mutateVmiCreate } from '../../../src/webhooks/mutate/vmi.js';
 import { isNodeAgent } from '../../../src/webhooks/service-accounts.js';
 import { admitVm, admitVmStatus } from '../../../src/webhooks/validate/vm/admit.js';
 import { admitVmiCreate, admitVmiUpdate } from '../../../src/webhooks/validate/vmi/admit.js';
-import { allow, structuralVerdict, type Verdict } from '../../../src/webhooks/verdict.js';
+import { allow, refuse, structuralVerdict, type Verdict } from '../../../src/webhooks/verdict.js';
 import type { OracleCase } from '../oracle-case.js';
 import {
   type Admit,
@@ -23,7 +23,7 @@ import {
   userOf,
 } from './admission-case.js';
 import { KIND_OPS } from './admit-kinds.js';
-import { givenBy, specIn } from './instancetype-case.js';
+import { givenBy, specIn, withInferred } from './instancetype-case.js';
 
 const PROFILES: Readonly<Record<string, GateLists>> = {
   default: {},
@@ -74,23 +74,25 @@ export function shown(verdict: Verdict): unknown {
     : { allowed: false, message: verdict.error, code: verdict.code };
 }
 
-function mutated(testCase: OracleCase, config: ClusterConfig): { object: unknown } | { refusal: Verdict } {
+async function mutated(testCase: OracleCase, config: ClusterConfig): Promise<{ object: unknown } | { refusal: Verdict }> {
   const randomUuid = (): string => '00000000-0000-4000-8000-000000000000';
   const kind = testCase.op === 'vm-create' ? 'VirtualMachine' : 'VirtualMachineInstance';
   const structure = structuralVerdict(structural.problems(kind, testCase.object));
   if (!structure.allowed) return { refusal: structure };
   const object = structural.completed(kind, testCase.object);
   if (testCase.op === 'vm-create') {
-    const vm = object as VirtualMachine;
-    const preference = givenBy(specIn(testCase, 'preference'));
+    const inferred = await withInferred({ ...testCase, object });
+    if (!inferred.ok) return { refusal: refuse(inferred.error) };
+    const vm = inferred.value.object as VirtualMachine;
+    const preference = givenBy(specIn(inferred.value, 'preference'));
     const around = { namespace: vm.metadata.namespace ?? 'default', labelsOf: () => undefined, ...(preference ? { preference } : {}) };
     return mutateVm(vm, config, { creating: true, randomUuid, ...around });
   }
   return mutateVmiCreate(object as VirtualMachineInstance, config, { presets: [], now: '1970-01-01T00:00:00Z', randomUuid });
 }
 
-function flow(testCase: OracleCase, config: ClusterConfig, admit: Admit): Verdict {
-  const mutation = mutated(testCase, config);
+async function flow(testCase: OracleCase, config: ClusterConfig, admit: Admit): Promise<Verdict> {
+  const mutation = await mutated(testCase, config);
   return 'refusal' in mutation ? mutation.refusal : admit({ ...testCase, object: mutation.object }, config);
 }
 
@@ -102,7 +104,7 @@ export function admitWith(testCase: OracleCase, lists: GateLists): Verdict {
     : { allowed: false, error: `operation ${testCase.op} is not served yet`, code: 501 };
 }
 
-export function answer(testCase: OracleCase): unknown {
+export async function answer(testCase: OracleCase): Promise<unknown> {
   const admit = ADMIT[String(testCase.op)];
   if (!admit) return { default: { allowed: false, message: `operation ${testCase.op} is not served yet` } };
   const out: Record<string, unknown> = {};
@@ -110,6 +112,8 @@ export function answer(testCase: OracleCase): unknown {
   const first = (testCase.profiles as string[] | undefined)?.[0] ?? 'default';
   const lists = first === 'given' ? given(testCase) : (PROFILES[first] ?? {});
   out.flow =
-    testCase.op === 'vmi-create' || testCase.op === 'vm-create' ? shown(flow(testCase, configOf(testCase, lists), admit)) : shown(allow());
+    testCase.op === 'vmi-create' || testCase.op === 'vm-create'
+      ? shown(await flow(testCase, configOf(testCase, lists), admit))
+      : shown(allow());
   return out;
 }

@@ -13,7 +13,7 @@ import type { VirtualMachineInstanceMigration } from '../../../src/webhooks/vali
 import { denial } from '../../../src/webhooks/verdict.js';
 import type { OracleCase } from '../oracle-case.js';
 import { configOf, envOf, given, INSTALL_NAMESPACE, userOf } from './admission-case.js';
-import { givenBy, specIn } from './instancetype-case.js';
+import { givenBy, specIn, withInferred } from './instancetype-case.js';
 
 const randomUuid = (): string => '00000000-0000-4000-8000-000000000000';
 const now = '1970-01-01T00:00:00Z';
@@ -54,8 +54,12 @@ function mutateInstance(testCase: OracleCase): unknown {
   return shown(mutateVmiCreate(vmi, configOf(testCase, given(testCase)), { presets, now, randomUuid }), vmi);
 }
 
-function mutateMachine(testCase: OracleCase): unknown {
-  const vm = structural.completed('VirtualMachine', testCase.object as VirtualMachine);
+async function mutateMachine(asked: OracleCase): Promise<unknown> {
+  const before = structural.completed('VirtualMachine', asked.object as VirtualMachine);
+  const inferred = await withInferred({ ...asked, object: before });
+  if (!inferred.ok) return { denied: { allowed: false, message: inferred.error } };
+  const testCase = inferred.value;
+  const vm = testCase.object as VirtualMachine;
   const old = testCase.oldObject as VirtualMachine | undefined;
   const preference = givenBy(specIn(testCase, 'preference'));
   const context = {
@@ -66,7 +70,7 @@ function mutateMachine(testCase: OracleCase): unknown {
     randomUuid,
     labelsOf: labelsIn(testCase),
   };
-  return shown(mutateVm(vm, configOf(testCase, given(testCase)), context), vm);
+  return shown(mutateVm(vm, configOf(testCase, given(testCase)), context), before);
 }
 
 function mutateMigrationJob(testCase: OracleCase): unknown {
@@ -79,7 +83,7 @@ function mutateCloneRequest(testCase: OracleCase): unknown {
   return shown(mutateClone(clone, 'xxxxx'), clone);
 }
 
-export function answer(testCase: OracleCase): unknown {
+export async function answer(testCase: OracleCase): Promise<unknown> {
   if (testCase.op === 'vmi') return mutateInstance(testCase);
   if (testCase.op === 'vm') return mutateMachine(testCase);
   if (testCase.op === 'vmim') return mutateMigrationJob(testCase);
