@@ -8,6 +8,7 @@ import type { Admitter, Context, WebhookDeps } from './handlers/context.js';
 import { EVICTIONS } from './handlers/eviction.js';
 import { MACHINES } from './handlers/machines.js';
 import { MIGRATIONS } from './handlers/migrations.js';
+import { PODS_CREATED } from './handlers/pods.js';
 import { SETS } from './handlers/sets.js';
 import { STORAGE } from './handlers/storage.js';
 import { type AdmissionRequest, type AdmissionResponse, faultAnswer, parseReview, reviewAnswer } from './review.js';
@@ -15,7 +16,7 @@ import { createStructuralCheck } from './structural.js';
 
 export type { WebhookDeps } from './handlers/context.js';
 
-const ADMITTERS: Readonly<Record<string, Admitter>> = { ...MACHINES, ...MIGRATIONS, ...EVICTIONS, ...SETS, ...STORAGE };
+const ADMITTERS: Readonly<Record<string, Admitter>> = { ...MACHINES, ...MIGRATIONS, ...EVICTIONS, ...SETS, ...STORAGE, ...PODS_CREATED };
 
 /** Serves one admitter whatever arrives; shared with virt-operator's own webhooks. */
 export function reviewHandler(

@@ -48,10 +48,36 @@ describe('problems', () => {
   });
 });
 
+describe('around the spec', () => {
+  it.each<[string, object, string[]]>([
+    ['no metadata', {}, []],
+    ['null', { metadata: null }, ['metadata in body must be of type object: "null"']],
+    ['labels', { metadata: { labels: { a: 1 } } }, ['metadata.labels.a in body must be of type string: "integer"']],
+    ['no labels', { metadata: { labels: null, annotations: null, deletionTimestamp: null } }, []],
+    ['owners', { metadata: { ownerReferences: ['me'] } }, ['metadata.ownerReferences in body must be of type object: "string"']],
+    ['status', { status: { conditions: {} } }, ['status.conditions in body must be of type array: "object"']],
+    ['a status of a newer version', { status: { newField: 1, phase: 'Dreaming' } }, []],
+  ])('%s', (_title, rest, expected) => {
+    expect(check.problems('VirtualMachineInstance', { ...vmi({}), ...rest })).toEqual(expected);
+  });
+
+  it('asks of stored objects that types are right, and no more', () => {
+    expect(check.storedProblems('VirtualMachineInstance', vmi({ nope: 1, dnsPolicy: 'Mine' }))).toEqual([]);
+    expect(check.storedProblems('VirtualMachineInstance', vmi({ volumes: 1 }))).toEqual([
+      'spec.volumes in body must be of type array: "integer"',
+    ]);
+    expect(check.storedProblems('VirtualMachineInstance', {})).toEqual(['spec in body must be of type object: "null"']);
+    expect(check.storedProblems('VirtualMachineInstance', 'x')).toEqual([' in body must be of type object: "string"']);
+  });
+});
+
 describe('completed', () => {
   it('fills required scalars in a copy', () => {
     const given = vmi({ volumes: [{ containerDisk: {} }] });
-    expect(check.completed('VirtualMachineInstance', given)).toEqual(vmi({ volumes: [{ name: '', containerDisk: { image: '' } }] }));
+    expect(check.completed('VirtualMachineInstance', given)).toEqual({
+      metadata: {},
+      ...vmi({ volumes: [{ name: '', containerDisk: { image: '' } }] }),
+    });
     expect(given).toEqual(vmi({ volumes: [{ containerDisk: {} }] }));
   });
 });

@@ -1,6 +1,8 @@
 // Whether an object has the structure of its kind: known fields, right types, required parts, allowed words. Checked before anything else
 // looks at an object, since mutating webhooks see what the user sent before the API server's own schema check. Paths carry no indexes.
+// Rules rely on it: what passed has no value of a type that a rule does not expect.
 import { isQuantity } from '../api/quantity.js';
+import { schemaOf } from '../api/schema/crds.js';
 import type { Schema } from '../api/schema/resolve.js';
 import { specSchemaOf } from './schemas.js';
 
@@ -62,11 +64,19 @@ function* scalarProblems(value: unknown, schema: Schema, path: string): Iterable
   if (typeof value === 'number') yield* numberProblems(value, schema, path);
 }
 
-function* listProblems(list: readonly unknown[], schema: Schema, path: string): Iterable<StructuralProblem> {
-  if (typeof schema.maxItems === 'number' && list.length > schema.maxItems)
+/** `strict` is for what users write. What components write is only checked for types: another version of them may know more or less. */
+interface Walk {
+  readonly strict: boolean;
+}
+
+const STRICT: Walk = { strict: true };
+const TYPES_ONLY: Walk = { strict: false };
+
+function* listProblems(list: readonly unknown[], schema: Schema, path: string, walk: Walk): Iterable<StructuralProblem> {
+  if (walk.strict && typeof schema.maxItems === 'number' && list.length > schema.maxItems)
     yield `${path} in body should have at most ${schema.maxItems} items`;
   for (const item of list) {
-    if (schema.items) yield* problemsOf(item, schema.items, path);
+    if (schema.items) yield* problemsOf(item, schema.items, path, walk);
   }
 }
 
@@ -82,16 +92,17 @@ function* absent(schema: Schema, path: string): Iterable<StructuralProblem> {
 
 const propertyOf = (schema: Schema, key: string): Schema | undefined => schema.properties?.[key] ?? schema.additionalProperties;
 
-function* objectProblems(node: Node, schema: Schema, path: string): Iterable<StructuralProblem> {
+const isClosed = (schema: Schema): boolean => schema.properties !== undefined && schema['x-kubernetes-preserve-unknown-fields'] !== true;
+
+function* objectProblems(node: Node, schema: Schema, path: string, walk: Walk): Iterable<StructuralProblem> {
   const at = (key: string): string => (path === '' ? key : `${path}.${key}`);
-  for (const key of schema.required ?? []) {
+  for (const key of walk.strict ? (schema.required ?? []) : []) {
     if (node[key] === undefined) yield* absent(schema.properties?.[key] ?? {}, at(key));
   }
   for (const [key, value] of Object.entries(node)) {
     const property = propertyOf(schema, key);
-    if (property) yield* problemsOf(value, property, at(key));
-    else if (schema.properties && schema['x-kubernetes-preserve-unknown-fields'] !== true)
-      yield `${at(key)} in body is a forbidden property`;
+    if (property) yield* problemsOf(value, property, at(key), walk);
+    else if (walk.strict && isClosed(schema)) yield `${at(key)} in body is a forbidden property`;
   }
 }
 
@@ -107,14 +118,14 @@ function typeFault(value: unknown, schema: Schema): string | undefined {
 const isBadQuantity = (value: unknown, schema: Schema): boolean =>
   schema['x-kubernetes-int-or-string'] === true && schema.pattern !== undefined && !isQuantity(value);
 
-function* problemsOf(value: unknown, schema: Schema, path: string): Iterable<StructuralProblem> {
+function* problemsOf(value: unknown, schema: Schema, path: string, walk: Walk): Iterable<StructuralProblem> {
   if (value === undefined || (value === null && schema.nullable === true)) return;
   const wanted = typeFault(value, schema);
   if (wanted !== undefined) yield wrongType(path, wanted, value);
   else if (isBadQuantity(value, schema)) yield `${path} in body should be a quantity such as 500m or 1Gi: ${JSON.stringify(value)}`;
-  else if (Array.isArray(value)) yield* listProblems(value, schema, path);
-  else if (isNode(value)) yield* objectProblems(value, schema, path);
-  else yield* scalarProblems(value, schema, path);
+  else if (Array.isArray(value)) yield* listProblems(value, schema, path, walk);
+  else if (isNode(value)) yield* objectProblems(value, schema, path, walk);
+  else if (walk.strict) yield* scalarProblems(value, schema, path);
 }
 
 /** Fills required scalars that are missing with their zero value, in place. */
@@ -131,13 +142,43 @@ function complete(value: unknown, schema: Schema): void {
   for (const [key, child] of Object.entries(value)) complete(child, propertyOf(schema, key) ?? {});
 }
 
+const TEXT: Schema = { type: 'string' };
+const TEXTS: Schema = { type: 'object', nullable: true, additionalProperties: TEXT };
+/** What rules read of it; the rest is the API server's own to check. */
+const METADATA: Schema = {
+  type: 'object',
+  properties: {
+    name: TEXT,
+    generateName: TEXT,
+    namespace: TEXT,
+    uid: TEXT,
+    deletionTimestamp: { ...TEXT, nullable: true },
+    labels: TEXTS,
+    annotations: TEXTS,
+    finalizers: { type: 'array', nullable: true, items: TEXT },
+    ownerReferences: {
+      type: 'array',
+      nullable: true,
+      items: { type: 'object', properties: { apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT } },
+    },
+  },
+};
+
+function* headProblems(object: Node): Iterable<StructuralProblem> {
+  yield* problemsOf(object.metadata, METADATA, 'metadata', TYPES_ONLY);
+}
+
+function* statusProblems(object: Node, kind: string): Iterable<StructuralProblem> {
+  const schema = schemaOf(kind).properties?.status;
+  if (schema) yield* problemsOf(object.status, schema, 'status', TYPES_ONLY);
+}
+
 export interface StructuralCheck {
-  /**
-   * What is wrong with the spec of an object of a kind whose schema is generated. Metadata is the API server's own to check, and status
-   * is written by controllers of any version.
-   */
+  /** What is wrong with an object of a kind whose schema is generated: all of its spec, and the types of its metadata and status. */
   problems(kind: string, object: unknown): StructuralProblem[];
-  /** A copy in which every scalar that the kind requires is present, empty where the user left it out: rules need not look for holes. */
+  /** The same for an object that is stored: only types, as it may have been stored by another version. */
+  storedProblems(kind: string, object: unknown): StructuralProblem[];
+  /** A copy with metadata in which every scalar that the kind requires is present, empty if left out: rules need not look for holes. */
   completed<T>(kind: string, object: T): T;
 }
 
@@ -146,11 +187,20 @@ export function createStructuralCheck(): StructuralCheck {
     problems(kind, object) {
       const spec = specSchemaOf(kind);
       if (!isNode(object)) return [wrongType('', 'object', object)];
-      if (!spec) return [];
-      return object.spec === undefined ? ['spec in body is required'] : [...problemsOf(object.spec, spec, 'spec')];
+      const around = [...headProblems(object), ...statusProblems(object, kind)];
+      if (!spec) return around;
+      return object.spec === undefined
+        ? [...around, 'spec in body is required']
+        : [...around, ...problemsOf(object.spec, spec, 'spec', STRICT)];
+    },
+    storedProblems(kind, object) {
+      if (!isNode(object)) return [wrongType('', 'object', object)];
+      const spec = specSchemaOf(kind);
+      const specProblems = spec ? [...problemsOf(object.spec ?? null, spec, 'spec', TYPES_ONLY)] : [];
+      return [...headProblems(object), ...statusProblems(object, kind), ...specProblems];
     },
     completed(kind, object) {
-      const copy = structuredClone(object);
+      const copy = { metadata: {}, ...structuredClone(object) };
       const spec = specSchemaOf(kind);
       if (spec) complete((copy as { spec?: unknown }).spec, spec);
       return copy;

@@ -132,15 +132,16 @@ function virtiofsContainer(volume: Volume, vmi: VirtualMachineInstance, ctx: Pod
   };
 }
 
-/** Paths of compute's own container are shared by compute itself. */
+/**
+ * Paths of compute's own container get their daemons when the pod is created, from virt-api's webhook: what is mounted there is known only
+ * then. The directory for the sockets is here for them too.
+ */
 export function filesystemParts(vmi: VirtualMachineInstance, ctx: PodContext): Parts[] {
-  const volumes = vmi.spec.volumes ?? [];
-  const shown = (vmi.spec.domain.devices.filesystems ?? [])
-    .map(({ name }) => volumes.find((volume) => volume.name === name))
-    .filter((volume) => volume !== undefined && volume.containerPath === undefined);
+  const names = new Set((vmi.spec.domain.devices.filesystems ?? []).map(({ name }) => name));
+  const shown = (vmi.spec.volumes ?? []).filter(({ name }) => names.has(name));
   if (shown.length === 0) return [];
   return [
     { volumes: [emptyDir(FILESYSTEM_SOCKETS)], mounts: [{ name: FILESYSTEM_SOCKETS, mountPath: VIRTIOFS_DIR }] },
-    { containers: shown.flatMap((volume) => (volume ? [virtiofsContainer(volume, vmi, ctx)] : [])) },
+    { containers: shown.filter((volume) => !volume.containerPath).map((volume) => virtiofsContainer(volume, vmi, ctx)) },
   ];
 }

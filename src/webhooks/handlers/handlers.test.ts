@@ -144,7 +144,7 @@ describe('paths', () => {
       '/virtualmachinebackups-validate',
       backups,
       { metadata: {}, spec: { source: vm } },
-      { operation: 'UPDATE', oldObject: {} },
+      { operation: 'UPDATE', oldObject: { spec: { source: vm } } },
       true,
     ],
     [
@@ -207,6 +207,75 @@ describe('paths', () => {
     const { patch } = await ask(world(), { path, resource, object });
     const [operation] = JSON.parse(Buffer.from(String(patch), 'base64').toString());
     expect(operation.value).toMatchObject(expected);
+  });
+});
+
+describe('status', () => {
+  const asked = (resource: string, object: object, rest: object = {}): Promise<Record<string, unknown>> =>
+    ask(world(), {
+      path: '/status-validate',
+      resource: `${resource}.v1.kubevirt.io`,
+      object,
+      rest: { operation: 'UPDATE', oldObject: object, ...rest },
+    });
+  const set = { metadata: {}, spec: { selector: {}, template: { spec: {} } } };
+  const stored = { metadata: {}, spec: { runStrategy: 'Halted', template: { spec: { domain: { devices: {} } } } } };
+
+  it.each<[string, string, object, true | RegExp]>([
+    ['a replica set', 'virtualmachineinstancereplicasets', { ...set, status: { replicas: 1 } }, true],
+    [
+      'a replica set of wrong type',
+      'virtualmachineinstancereplicasets',
+      { ...set, status: { replicas: 'one' } },
+      /status\.replicas in body/,
+    ],
+    ['a migration', 'virtualmachineinstancemigrations', { metadata: {}, spec: {}, status: { phase: 1 } }, /status\.phase in body/],
+    ['a VM', 'virtualmachines', { ...stored, status: { ready: false } }, true],
+    ['a VM whose spec is refused by now', 'virtualmachines', { ...stored, spec: { ...stored.spec, runStrategy: 'Fly' }, status: {} }, true],
+    ['requests without a volume', 'virtualmachines', { ...stored, status: { volumeRequests: [{}] } }, /one of/],
+    ['requests of wrong type', 'virtualmachines', { ...stored, status: { volumeRequests: {} } }, /status\.volumeRequests in body/],
+    ['something else', 'virtualmachineinstances', stored, /not checked here/],
+  ])('%s', async (_title, resource, object, expected) => {
+    const response = await asked(resource, object);
+    expect(response.allowed).toBe(expected === true);
+    if (expected !== true) expect((response.status as { message: string }).message).toMatch(expected);
+  });
+
+  it('does not judge a change of what cannot be read', async () => {
+    const response = await asked('virtualmachines', { ...stored, status: {} }, { oldObject: { spec: 1 } });
+    expect(response).toMatchObject({ allowed: false, status: { message: expect.stringMatching(/stored VirtualMachine cannot be read/) } });
+  });
+});
+
+describe('launcher pods', () => {
+  const filesystem = { name: 'token', virtiofs: {} };
+  const volume = { name: 'token', containerPath: { path: '/var/run/secrets/token', readOnly: true } };
+  const guest = named('VirtualMachineInstance', 'vm', { spec: { domain: { devices: { filesystems: [filesystem] } }, volumes: [volume] } });
+  const compute = { name: 'compute', image: 'launcher', volumeMounts: [{ name: 't', mountPath: '/var/run/secrets' }] };
+  const launcherPod = named('Pod', 'pod', { spec: { containers: [compute], volumes: [{ name: 't', projected: { sources: [] } }] } });
+  launcherPod.metadata.labels = { 'kubevirt.io': 'virt-launcher' };
+  launcherPod.metadata.ownerReferences = [{ apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name: 'vm', uid: 'u' }];
+  const mutate = (around: World, object: object): Promise<Record<string, unknown>> =>
+    ask(around, { path: '/virt-launcher-pod-mutate', resource: 'pods.v1.', object });
+
+  it('get the daemons of containerPath volumes', async () => {
+    const { patch, allowed } = await mutate(world(guest), launcherPod);
+    const operations = JSON.parse(Buffer.from(String(patch), 'base64').toString());
+    expect([allowed, operations]).toMatchObject([true, [{ op: 'add', path: '/spec/containers/-', value: { name: 'virtiofs-token' } }]]);
+  });
+
+  it.each<[string, World, object]>([
+    ['without a VMI', world(), launcherPod],
+    ['of someone else', world(guest), named('Pod', 'pod', { spec: { containers: [] } })],
+    ['that have them', world(guest), { ...launcherPod, spec: { containers: [compute, { name: 'virtiofs-token' }] } }],
+    ['that make no sense', world(guest), { ...launcherPod, spec: { containers: 7 } }],
+    [
+      'when the cluster does not answer',
+      { client: { find: () => Promise.reject(new Error('no')) } as unknown as KubeClient, written: [] },
+      launcherPod,
+    ],
+  ])('pass %s', async (_title, around, object) => {
+    expect(await mutate(around, object)).toEqual({ uid: 'u', allowed: true });
   });
 });
 

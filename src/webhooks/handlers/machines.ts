@@ -10,8 +10,8 @@ import { type AdmissionRequest, mutationResponse, responseOf } from '../review.j
 import { isNodeAgent } from '../service-accounts.js';
 import { admitVm, admitVmStatus, type VmRequest } from '../validate/vm/admit.js';
 import { admitVmiCreate, admitVmiUpdate } from '../validate/vmi/admit.js';
-import { refuse } from '../verdict.js';
-import { type Admitter, about, type Context, type Kind, namespaceOf, oldOf, own } from './context.js';
+import { refuse, structuralVerdict } from '../verdict.js';
+import { type Admitter, about, type Context, type Kind, namespaceOf, oldOf, own, storedFault } from './context.js';
 
 const CORE = { group: 'kubevirt.io', versions: ['v1', 'v1alpha3'] } as const;
 const VM: Kind = { ...CORE, resource: 'virtualmachines', kind: 'VirtualMachine' };
@@ -37,8 +37,8 @@ const validateVmiCreate = about(VMI, (object, request, context) =>
 );
 
 const validateVmiUpdate = about(VMI, (object, request, context) => {
-  const old = request.oldObject as VirtualMachineInstance | undefined;
-  if (!old) return responseOf(refuse('the UPDATE request carries no old object'));
+  const old = oldOf<VirtualMachineInstance>(request);
+  if (!old) return responseOf(refuse(`${request.operation} requests are not judged here: only UPDATE`));
   const nodeName = request.userInfo.extra?.[NODE_NAME_EXTRA]?.[0];
   const who = { isOwnAccount: own(request, context), isNodeAgent: isNodeAgent(request.userInfo.username, context.installNamespace) };
   const update = { vmi: object as VirtualMachineInstance, old, ...who, ...(nodeName ? { nodeName } : {}) };
@@ -93,9 +93,23 @@ const mutateInstance = about(VMI, async (object, request, context) => {
   return mutationResponse(mutation, before);
 });
 
+/** Kinds whose status is checked when it is written by itself. */
+const WITH_STATUS: Readonly<Record<string, string>> = {
+  virtualmachines: VM.kind,
+  virtualmachineinstancereplicasets: 'VirtualMachineInstanceReplicaSet',
+  virtualmachineinstancemigrations: 'VirtualMachineInstanceMigration',
+};
+
+/** The spec is not part of the request: a VM that is not sound any more must still be able to report so. */
 const validateStatus: Admitter = async (request, context) => {
-  if (!request.object) return responseOf(refuse('the request carries no object'));
-  if (request.resource.resource !== VM.resource) return { allowed: true };
+  const kind = WITH_STATUS[request.resource.resource];
+  if (request.resource.group !== CORE.group || !kind)
+    return responseOf(refuse(`the status of ${request.resource.resource} is not checked here`));
+  if (!request.object) return responseOf(refuse(`the ${request.operation} request carries no object`));
+  const structure = structuralVerdict(context.structural.storedProblems(kind, request.object));
+  if (!structure.allowed || kind !== VM.kind) return responseOf(structure);
+  const stored = request.operation === 'UPDATE' ? storedFault(kind, request, context) : undefined;
+  if (stored) return responseOf(stored);
   return responseOf(admitVmStatus(await vmRequest(request.object as VirtualMachine, request, context), context.config()));
 };
 

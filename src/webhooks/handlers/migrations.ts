@@ -29,8 +29,8 @@ const validateCreate = about(MIGRATION, async (object, request, { client, facts,
 });
 
 const validateUpdate = about(MIGRATION, (object, request) => {
-  const old = request.oldObject as VirtualMachineInstanceMigration | undefined;
-  if (!old) return responseOf(refuse('the UPDATE request carries no old object'));
+  const old = oldOf<VirtualMachineInstanceMigration>(request);
+  if (!old) return responseOf(refuse(`${request.operation} requests are not judged here: only UPDATE`));
   return responseOf(admitMigrationUpdate(object as VirtualMachineInstanceMigration, old));
 });
 
