@@ -2,17 +2,21 @@
 import { chmodSync, cpSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { appKey, type BundleRecord, nodeBinary, nodeVersion, writeApp } from './app-files.js';
+import { type DebianSystem, systemKey, WORKSHOP } from './debian-system.js';
 import { fileHash, fingerprint, treeHash } from './fingerprint.js';
-import { workshopKey } from './workshop.js';
 
-export const IMAGE_NAMES = ['control', 'launcher', 'tiny'] as const;
+export const IMAGE_NAMES = ['control', 'launcher', 'tiny', 'debian'] as const;
 export type ImageName = (typeof IMAGE_NAMES)[number];
+/** Without the guest that only some tests start: it is large. */
+export const USUAL_IMAGES = ['control', 'launcher', 'tiny'] as const satisfies readonly ImageName[];
 
 export interface ImageRecipe {
   readonly name: ImageName;
   readonly tag: string;
   /** Equal keys, equal images. */
   readonly key: string;
+  /** What its Containerfile builds on: build argument → system. */
+  readonly systems: Readonly<Record<string, DebianSystem>>;
   /** Lays out the build context, Containerfile included. */
   readonly writeContext: (dir: string) => void;
 }
@@ -20,6 +24,8 @@ export interface ImageRecipe {
 const HERE = import.meta.dirname;
 const SLIM = join(HERE, 'workshop', 'slim.sh');
 const TINY = resolve(HERE, '..', 'test', 'guests', 'tiny');
+const DEBIAN = resolve(HERE, '..', 'test', 'guests', 'debian');
+const DEBIAN_ROOT: DebianSystem = { name: 'guest-debian-root', packages: join(DEBIAN, 'packages.txt') };
 
 const PROCESSES = {
   control: ['virt-operator', 'virt-api', 'virt-controller', 'virt-handler'],
@@ -35,7 +41,8 @@ function processImage(name: keyof typeof PROCESSES, all: readonly BundleRecord[]
   return {
     name,
     tag: tagOf(name),
-    key: fingerprint([workshopKey(), nodeVersion(), fileHash(SLIM), treeHash(dir), appKey(bundles)]),
+    systems: { BASE: WORKSHOP },
+    key: fingerprint([systemKey(WORKSHOP), nodeVersion(), fileHash(SLIM), treeHash(dir), appKey(bundles)]),
     writeContext: (target) => {
       copyTree(dir, target);
       cpSync(SLIM, join(target, 'slim.sh'));
@@ -49,8 +56,19 @@ function tinyGuest(): ImageRecipe {
   return {
     name: 'tiny',
     tag: tagOf('guest-tiny'),
-    key: fingerprint([workshopKey(), treeHash(TINY)]),
+    systems: { BASE: WORKSHOP },
+    key: fingerprint([systemKey(WORKSHOP), treeHash(TINY)]),
     writeContext: (target) => copyTree(TINY, target),
+  };
+}
+
+function debianGuest(): ImageRecipe {
+  return {
+    name: 'debian',
+    tag: tagOf('guest-debian'),
+    systems: { BASE: WORKSHOP, ROOT: DEBIAN_ROOT },
+    key: fingerprint([systemKey(WORKSHOP), systemKey(DEBIAN_ROOT), treeHash(DEBIAN)]),
+    writeContext: (target) => copyTree(DEBIAN, target),
   };
 }
 
@@ -62,5 +80,6 @@ function copyTree(from: string, to: string): void {
 }
 
 export function recipes(names: readonly ImageName[], bundles: readonly BundleRecord[]): ImageRecipe[] {
-  return names.map((name) => (name === 'tiny' ? tinyGuest() : processImage(name, bundles)));
+  const guests: Partial<Record<ImageName, () => ImageRecipe>> = { tiny: tinyGuest, debian: debianGuest };
+  return names.map((name) => guests[name]?.() ?? processImage(name as keyof typeof PROCESSES, bundles));
 }

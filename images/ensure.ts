@@ -8,11 +8,11 @@ import { type Log, timedLog } from '../test/cluster/progress.js';
 import { BUNDLE_DIR } from '../tools/bundle.js';
 import { ensureBundles } from './app-files.js';
 import { buildImage, saveImage } from './buildah.js';
-import { IMAGE_NAMES, type ImageName, type ImageRecipe, recipes } from './catalogue.js';
-import { ensureWorkshop } from './workshop.js';
+import { IMAGE_NAMES, type ImageName, type ImageRecipe, recipes, USUAL_IMAGES } from './catalogue.js';
+import { ensureSystem } from './debian-system.js';
 
 export interface ImageOptions {
-  /** Default: all. The archives of the others are still named in the answer when they exist. */
+  /** Default: all but the Debian guest. The archives of the others are still named in the answer when they exist. */
   readonly only?: readonly ImageName[];
   readonly log?: Log;
 }
@@ -31,7 +31,8 @@ export async function ensureImages(options: ImageOptions = {}): Promise<ImageArc
   return await withLock(join(dir, 'lock'), log, async () => {
     const bundles = await ensureBundles(join(dir, 'bundles.json'), BUNDLE_DIR);
     const all = recipes(IMAGE_NAMES, bundles);
-    const missing = all.filter((recipe) => (options.only ?? IMAGE_NAMES).includes(recipe.name) && !existsSync(archiveOf(dir, recipe)));
+    const wanted: readonly ImageName[] = options.only ?? USUAL_IMAGES;
+    const missing = all.filter((recipe) => wanted.includes(recipe.name) && !existsSync(archiveOf(dir, recipe)));
     for (const [index, recipe] of missing.entries()) {
       await build(dir, recipe, (line) => log(`image ${index + 1} of ${missing.length}: ${line}`));
       prune(dir, recipe);
@@ -43,13 +44,14 @@ export async function ensureImages(options: ImageOptions = {}): Promise<ImageArc
 const archiveOf = (dir: string, { name, key }: Pick<ImageRecipe, 'name' | 'key'>): string => join(dir, `${name}-${key}.tar`);
 
 async function build(dir: string, recipe: ImageRecipe, log: Log): Promise<void> {
-  const base = await ensureWorkshop(dir, log);
+  const args: Record<string, string> = {};
+  for (const [name, system] of Object.entries(recipe.systems)) args[name] = await ensureSystem(system, dir, log);
   const context = mkdtempSync(join(dir, `context-${recipe.name}-`));
   const unfinished = `${archiveOf(dir, recipe)}.part`;
   try {
     recipe.writeContext(context);
     const onStep = (step: string): void => log(`${recipe.name}: ${step}`);
-    await buildImage({ tag: recipe.tag, context, args: { BASE: base }, onStep });
+    await buildImage({ tag: recipe.tag, context, args, onStep });
     rmSync(unfinished, { force: true });
     await saveImage(recipe.tag, unfinished);
     renameSync(unfinished, archiveOf(dir, recipe));

@@ -1,12 +1,12 @@
-// `npm run images [-- NAME…]`: makes the container images and prints one `NAME ARCHIVE` a line on standard output, progress on standard
-// error. Other code calls ensureImages().
+// `npm run images [-- NAME…]`: makes the container images (without names all but the Debian guest) and prints one `NAME ARCHIVE` a line on
+// standard output, progress on standard error. Other code calls ensureImages().
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../src/base/errors.js';
-import { IMAGE_NAMES, type ImageName } from './catalogue.js';
+import { IMAGE_NAMES, type ImageName, USUAL_IMAGES } from './catalogue.js';
 import { ensureImages } from './ensure.js';
 
-export { IMAGE_NAMES, type ImageName } from './catalogue.js';
+export { IMAGE_NAMES, type ImageName, USUAL_IMAGES } from './catalogue.js';
 export { ensureImages, type ImageArchives, type ImageOptions } from './ensure.js';
 export { launcherRoot, programOf, tinyDisk } from './unpacked.js';
 
@@ -18,7 +18,7 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`there is no image ${unknown}; the images are ${IMAGE_NAMES.join(', ')}\n`);
     return 2;
   }
-  const wanted = args.length > 0 ? args.filter(isImageName) : IMAGE_NAMES;
+  const wanted = args.length > 0 ? args.filter(isImageName) : USUAL_IMAGES;
   try {
     const archives = await ensureImages({ only: wanted });
     for (const name of wanted) process.stdout.write(`${name} ${archives[name]}\n`);

@@ -1,7 +1,7 @@
 // Brings everything up that a benchmark needs and does not measure: images, cluster, KubeVirt, the namespace, images on the nodes.
 // What was running before stays; a cluster that the benchmark started goes again unless it is to be kept.
 import { join, resolve } from 'node:path';
-import { ensureImages } from '../../images/main.js';
+import { ensureImages, USUAL_IMAGES } from '../../images/main.js';
 import { type ClusterHandle, ensureUp } from '../cluster/cluster.js';
 import { clusterConfig } from '../cluster/config.js';
 import { statusReason } from '../cluster/health.js';
@@ -21,7 +21,7 @@ export async function prepare(log: Log, keep: boolean): Promise<Bench> {
   const wasUp = (await statusReason(clusterConfig(process.env))) === undefined;
   const images = await ensureImages({ log });
   const cluster = await ensureUp({ log });
-  for (const archive of Object.values(images)) await cluster.load(archive);
+  for (const name of USUAL_IMAGES) await cluster.load(images[name]);
   await install(cluster, log);
   return {
     cluster,
