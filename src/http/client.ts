@@ -11,12 +11,13 @@ import { KvError } from '../base/errors.js';
 import { acceptKey, PLAIN_STREAM_PROTOCOL } from './upgrade.js';
 
 export interface ClientTls {
-  readonly certFile: string;
-  readonly keyFile: string;
+  /** Both or none: some servers ask for no certificate. */
+  readonly certFile?: string;
+  readonly keyFile?: string;
   /** PEM bundle that the server's certificate must be signed by. */
   readonly ca: () => string | undefined;
-  /** The subject common name that the server must have. */
-  readonly serverName: string;
+  /** The subject common name that the server must have; absent: any that the bundle signed. */
+  readonly serverName?: string;
 }
 
 export interface ClientRequest {
@@ -26,6 +27,8 @@ export interface ClientRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
+  /** A longer answer is a failure; default 32 MiB. */
+  readonly answerLimitBytes?: number;
 }
 
 export interface ClientResponse {
@@ -42,10 +45,13 @@ export interface DialledStream {
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** What is kept of a refusal's body. */
 const REFUSAL_LIMIT_BYTES = 64 * 1024;
+const ANSWER_LIMIT_BYTES = 32 * 1024 * 1024;
 
-function checkName(expected: string, cert: PeerCertificate): Error | undefined {
+function checkName(expected: string | undefined, cert: PeerCertificate): Error | undefined {
   const have = cert.subject?.CN;
-  return have === expected ? undefined : new Error(`its certificate names ${String(have)} instead of ${expected}`);
+  return expected === undefined || have === expected
+    ? undefined
+    : new Error(`its certificate names ${String(have)} instead of ${expected}`);
 }
 
 function tlsOptions(tls: ClientTls): RequestOptions {
@@ -53,8 +59,7 @@ function tlsOptions(tls: ClientTls): RequestOptions {
   if (!ca) throw new KvError('NotReady', 'the CA bundle of the install namespace is not known yet: check the ConfigMap kubevirt-ca');
   try {
     return {
-      cert: readFileSync(tls.certFile),
-      key: readFileSync(tls.keyFile),
+      ...(tls.certFile && tls.keyFile ? { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) } : {}),
       ca,
       rejectUnauthorized: true,
       checkServerIdentity: (_host: string, cert: PeerCertificate) => checkName(tls.serverName, cert),
@@ -96,8 +101,12 @@ export function requestOnce(tls: ClientTls, request: ClientRequest): Promise<Cli
         ...(request.signal ? { signal: request.signal } : {}),
       },
       (message) => {
-        readAll(message, Number.POSITIVE_INFINITY).then(
-          (body) => resolve({ status: message.statusCode ?? 0, headers: message.headers, body }),
+        const most = request.answerLimitBytes ?? ANSWER_LIMIT_BYTES;
+        readAll(message, most).then(
+          (body) => {
+            if (body.length <= most) resolve({ status: message.statusCode ?? 0, headers: message.headers, body });
+            else reject(new KvError('Unavailable', `${new URL(request.url).host} answered with more than ${most} bytes`));
+          },
           (err: unknown) => reject(unreachable(request.url, err)),
         );
       },

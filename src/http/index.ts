@@ -11,6 +11,7 @@ export {
 } from './client.js';
 export { dialPort, type PortTarget } from './dial-port.js';
 export { empty, type Handler, type HttpRequest, type HttpResponse, json, type Peer, text } from './messages.js';
+export { createProfiler, type Profiler, profilerDisabled, profilerRoutes } from './profiler.js';
 export { matchPath, parsePattern } from './route-match.js';
 export { type BodyFault, createHttpsServer, type HttpsServer, type HttpsServerOptions, type Route } from './server.js';
 export { type PumpOptions, pump, splice } from './streams.js';

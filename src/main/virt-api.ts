@@ -127,10 +127,11 @@ function followCluster({ clock, log, host }: ProcessContext): Followed {
 
 function aggregatedApi(
   { clock, log }: ProcessContext,
-  { manager, metrics, namespace, kubevirt, frontProxy, ownCa }: Followed,
+  { manager, metrics, namespace, kubevirt, config, frontProxy, ownCa }: Followed,
 ): SubresourceApi {
   return subresourceApi({
     client: manager.client,
+    config,
     agentTls: {
       certFile: flags['handler-cert-file'],
       keyFile: flags['handler-key-file'],

@@ -23,7 +23,10 @@ function told(decision: Decision): string[] {
 }
 
 const REQUESTS = '/status/stateChangeRequests';
-const requested = (...changes: object[]): string[] => [`vm-status add /status ${JSON.stringify({ stateChangeRequests: changes })}`];
+const requested = (...changes: object[]): string[] => [
+  'vm-status test /status null',
+  `vm-status add /status ${JSON.stringify({ stateChangeRequests: changes })}`,
+];
 const START = { action: 'Start' };
 const PAUSED_START = { action: 'Start', data: { paused: 'true' } };
 const STOP = { action: 'Stop', uid: 'u-1' };
@@ -76,6 +79,13 @@ describe('start', () => {
         `vm-status add ${REQUESTS} [{"action":"Start"}]`,
         'vm-status remove /status/startFailure undefined',
       ],
+    ],
+    [
+      'empty status: only while it stays so',
+      strategy('Manual', {}),
+      undefined,
+      {},
+      ['vm-status test /status {}', 'vm-status add /status {"stateChangeRequests":[{"action":"Start"}]}'],
     ],
     [
       'a request still waits',

@@ -55,12 +55,19 @@ function runStep({ spec }: VirtualMachine, on: boolean): PatchStep {
   };
 }
 
+/** Sets a status where there is none, unless the controller writes one meanwhile. */
+export const firstStatus = ({ status }: VirtualMachine, value: object): PatchStep => ({
+  target: 'vm-status',
+  operations: [
+    { op: 'test', path: '/status', value: status ?? null },
+    { op: 'add', path: '/status', value },
+  ],
+});
+
 /** A request for the controller; only a lone stop may replace one that still waits. */
 function requestStep(vm: VirtualMachine, changes: readonly ChangeRequest[]): PatchStep | undefined {
   const { status } = vm;
-  if (!status || Object.keys(status).length === 0) {
-    return { target: 'vm-status', operations: [{ op: 'add', path: '/status', value: { stateChangeRequests: changes } }] };
-  }
+  if (!status || Object.keys(status).length === 0) return firstStatus(vm, { stateChangeRequests: changes });
   const path = '/status/stateChangeRequests';
   const waiting = status.stateChangeRequests ?? [];
   const isLoneStop = changes.length === 1 && changes[0]?.action === 'Stop';

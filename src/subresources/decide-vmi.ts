@@ -40,6 +40,11 @@ export const freezeRefusal = (vmi: VirtualMachineInstance): StatusError | undefi
 export const unfreezeRefusal = (vmi: VirtualMachineInstance): StatusError | undefined =>
   isRunning(vmi) ? undefined : refuse(vmi, NOT_RUNNING);
 
+export const backupRefusal = freezeRefusal;
+
+export const checkpointRefusal = (vmi: VirtualMachineInstance): StatusError | undefined =>
+  vmi.status?.changedBlockTracking?.state === 'Enabled' ? undefined : refuse(vmi, 'ChangedBlockTracking is not enabled');
+
 /** A reset may come while the guest is only starting: the node agent's answer alone would not say so. */
 export function resetFailure(vmi: VirtualMachineInstance, failure: StatusError): StatusError {
   if (isRunning(vmi)) return failure;
@@ -75,5 +80,16 @@ export function consoleRefusal(vmi: VirtualMachineInstance): StatusError | undef
 
 export function vncRefusal(vmi: VirtualMachineInstance): StatusError | undefined {
   if (vmi.spec.domain.devices.autoattachGraphicsDevice === false) return badRequest('No graphics devices are present.');
+  return isRunning(vmi) ? undefined : badRequest(NOT_RUNNING);
+}
+
+export function usbRefusal(vmi: VirtualMachineInstance): StatusError | undefined {
+  if (vmi.spec.architecture === 's390x') return refuse(vmi, 'No USB support on s390x');
+  if (!vmi.spec.domain.devices.clientPassthrough) return refuse(vmi, 'Not configured with USB Redirection');
+  return isRunning(vmi) ? undefined : badRequest(NOT_RUNNING);
+}
+
+export function vsockRefusal(vmi: VirtualMachineInstance): StatusError | undefined {
+  if (vmi.spec.domain.devices.autoattachVSOCK !== true) return badRequest('VSOCK is not attached.');
   return isRunning(vmi) ? undefined : badRequest(NOT_RUNNING);
 }

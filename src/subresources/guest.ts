@@ -1,33 +1,35 @@
-// What is asked of a running guest: commands (pause, reset, freeze, …) and questions to its agent. Checks the VMI, then hands the request
-// on to its node agent. Changes no object itself.
+// What is asked of a guest through its node agent: commands (pause, freeze, backup, …), questions to the agent within, a picture of its
+// screen, its attestation. Checks the VMI, then hands the request on.
 import type { VirtualMachineInstance } from '../api/index.js';
 import type { Logger } from '../base/logger.js';
+import type { ClusterConfig } from '../core/config/cluster-config.js';
 import { empty, type Handler, type HttpRequest, type HttpResponse, text } from '../http/index.js';
 import { VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../runtime/resources.js';
-import type { KubeClient } from '../runtime/types.js';
 import {
   agentRefusal,
+  backupRefusal,
+  checkpointRefusal,
   freezeRefusal,
   pauseRefusal,
   resetFailure,
   softRebootRefusal,
   unfreezeRefusal,
   unpauseRefusal,
+  vncRefusal,
 } from './decide-vmi.js';
 import { answering, keyOf, nameOf } from './handling.js';
-import type { NodeAgents } from './node-agent.js';
-import { DRY_RUN_FIELDS, FREEZE_FIELDS, isDryRun, type OptionFields, parseOptions } from './options.js';
+import { DRY_RUN_FIELDS, type DryRunOptions, FREEZE_FIELDS, isDryRun, type OptionFields, parseObject, parseOptions } from './options.js';
+import { certChainRefusal, injectSecret, measuredRefusal, type SevDeps, setupSession, sevGateRefusal } from './sev.js';
 import { notFound, type StatusError, statusAnswer } from './status.js';
 
-export interface GuestDeps {
-  readonly client: KubeClient;
-  readonly agents: NodeAgents;
+export interface GuestDeps extends SevDeps {
   readonly log: Logger;
 }
 
 interface Command {
   readonly verb: string;
-  readonly fields: OptionFields;
+  /** 'any': the body is the agent's to understand. */
+  readonly fields: OptionFields | 'any';
   readonly refuse: (vmi: VirtualMachineInstance, request: HttpRequest) => Promise<StatusError | undefined> | StatusError | undefined;
   /** Adds to what the node agent said. */
   readonly failure?: (vmi: VirtualMachineInstance, failure: StatusError) => StatusError;
@@ -35,35 +37,53 @@ interface Command {
 
 function command({ client, agents }: GuestDeps, { verb, fields, refuse, failure = (_, f) => f }: Command): Handler {
   return async (request): Promise<HttpResponse> => {
-    const options = parseOptions(request.body, fields);
+    const options = fields === 'any' ? parseObject(request.body) : parseOptions<DryRunOptions>(request.body, fields);
     if (!options.ok) return statusAnswer(options.error);
     const vmi = await client.find(VIRTUAL_MACHINE_INSTANCES, keyOf(request));
     if (!vmi) return statusAnswer(notFound('virtualmachineinstance', nameOf(request)));
     const refusal = await refuse(vmi, request);
     if (refusal) return statusAnswer(refusal);
-    if (isDryRun(options.value)) return empty(200);
-    const failed = await agents.put(vmi, verb, Buffer.from(JSON.stringify(options.value)));
+    if (fields !== 'any' && isDryRun(options.value ?? {})) return empty(200);
+    const failed = await agents.put(vmi, verb, Buffer.from(JSON.stringify(options.value ?? {})));
     return failed ? statusAnswer(failure(vmi, failed)) : empty(200);
   };
 }
 
 /**
  * Refusals are 500 in plain text, not the Status that they would be elsewhere: clients read these answers as raw bytes, and show a
- * person the server's words only so.
+ * person the server's words only so. What nobody serves keeps its code.
  */
-const inPlainText = ({ message }: StatusError): HttpResponse => text(500, message);
+const inPlainText = ({ code, message }: StatusError): HttpResponse => text(code === 501 ? 501 : 500, message);
 
-function question({ client, agents }: GuestDeps, verb: string): Handler {
+interface Question {
+  readonly verb: string;
+  readonly refuse: (vmi: VirtualMachineInstance) => StatusError | undefined;
+  /** What is wrong with the cluster whatever the VMI. */
+  readonly gate?: (config: ClusterConfig) => StatusError | undefined;
+}
+
+function question({ client, agents, config }: GuestDeps, { verb, refuse, gate }: Question): Handler {
   return async (request): Promise<HttpResponse> => {
+    const off = gate?.(config());
+    if (off) return statusAnswer(off);
     const vmi = await client.find(VIRTUAL_MACHINE_INSTANCES, keyOf(request));
     if (!vmi) return statusAnswer(notFound('virtualmachineinstance', nameOf(request)));
-    const refusal = agentRefusal(vmi);
+    const refusal = refuse(vmi);
     if (refusal) return inPlainText(refusal);
     const answer = await agents.get(vmi, verb);
     if (!answer.ok) return inPlainText(answer.error);
-    return { status: 200, headers: { 'content-type': 'application/json' }, body: answer.value };
+    return { status: 200, headers: { 'content-type': answer.value.type }, body: answer.value.body };
   };
 }
+
+const QUESTIONS: readonly Question[] = [
+  { verb: 'guestosinfo', refuse: agentRefusal },
+  { verb: 'userlist', refuse: agentRefusal },
+  { verb: 'filesystemlist', refuse: agentRefusal },
+  { verb: 'vnc/screenshot', refuse: vncRefusal },
+  { verb: 'sev/fetchcertchain', refuse: certChainRefusal, gate: sevGateRefusal },
+  { verb: 'sev/querylaunchmeasurement', refuse: measuredRefusal, gate: sevGateRefusal },
+];
 
 export function guestHandlers(deps: GuestDeps): Readonly<Record<string, Handler>> {
   const unpausable: Command['refuse'] = async (vmi, request) =>
@@ -75,10 +95,14 @@ export function guestHandlers(deps: GuestDeps): Readonly<Record<string, Handler>
     { verb: 'unfreeze', fields: {}, refuse: unfreezeRefusal },
     { verb: 'reset', fields: {}, refuse: () => undefined, failure: resetFailure },
     { verb: 'softreboot', fields: {}, refuse: softRebootRefusal },
+    { verb: 'backup', fields: 'any', refuse: backupRefusal },
+    { verb: 'redefine-checkpoint', fields: 'any', refuse: checkpointRefusal },
   ];
-  const questions = ['guestosinfo', 'userlist', 'filesystemlist'];
-  return Object.fromEntries([
-    ...commands.map((row) => [row.verb, answering(command(deps, row), deps.log)] as const),
-    ...questions.map((verb) => [verb, answering(question(deps, verb), deps.log)] as const),
-  ]);
+  const handlers: readonly (readonly [string, Handler])[] = [
+    ...commands.map((row) => [row.verb, command(deps, row)] as const),
+    ...QUESTIONS.map((row) => [row.verb, question(deps, row)] as const),
+    ['sev/setupsession', setupSession(deps)],
+    ['sev/injectlaunchsecret', injectSecret(deps)],
+  ];
+  return Object.fromEntries(handlers.map(([verb, handler]) => [verb, answering(handler, deps.log)]));
 }

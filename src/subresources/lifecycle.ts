@@ -1,12 +1,12 @@
 // Handlers of a VM's life-cycle verbs: reads VM and VMI, lets pure functions decide, applies their patches in order and takes the earlier
 // ones back when a later one fails. Answers 202.
 import type { VirtualMachine, VirtualMachineInstance } from '../api/index.js';
-import { hasCode, messageOf } from '../base/errors.js';
 import type { Logger } from '../base/logger.js';
-import { empty, type Handler, type HttpRequest, type HttpResponse } from '../http/index.js';
+import { empty, type Handler, type HttpResponse } from '../http/index.js';
 import { VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../runtime/resources.js';
-import type { JsonPatchOperation, KubeClient } from '../runtime/types.js';
-import { type Decision, decideRestart, decideStart, decideStop, type PatchStep, restartOptionsFault } from './decide-vm.js';
+import type { KubeClient } from '../runtime/types.js';
+import { applySteps } from './apply-steps.js';
+import { type Decision, decideRestart, decideStart, decideStop, restartOptionsFault } from './decide-vm.js';
 import { answering, keyOf, nameOf } from './handling.js';
 import {
   type DryRunOptions,
@@ -18,7 +18,7 @@ import {
   START_FIELDS,
   STOP_FIELDS,
 } from './options.js';
-import { conflict, internalError, notFound, type StatusError, statusAnswer } from './status.js';
+import { notFound, type StatusError, statusAnswer } from './status.js';
 
 export interface LifecycleDeps {
   readonly client: KubeClient;
@@ -26,49 +26,6 @@ export interface LifecycleDeps {
 }
 
 type DecideVm<T> = (vm: VirtualMachine, vmi: VirtualMachineInstance | undefined, options: T) => Decision;
-
-async function applyStep(
-  deps: LifecycleDeps,
-  key: string,
-  { target }: PatchStep,
-  ops: readonly JsonPatchOperation[],
-  dryRun: boolean,
-): Promise<void> {
-  if (target === 'vmi') await deps.client.jsonPatch(VIRTUAL_MACHINE_INSTANCES, key, ops, { dryRun });
-  else await deps.client.jsonPatch(VIRTUAL_MACHINES, key, ops, { dryRun, ...(target === 'vm-status' ? { subresource: 'status' } : {}) });
-}
-
-async function undo(deps: LifecycleDeps, key: string, done: readonly PatchStep[], dryRun: boolean): Promise<void> {
-  for (const step of done.toReversed()) {
-    if (!step.undo) continue;
-    try {
-      await applyStep(deps, key, step, step.undo, dryRun);
-    } catch (err) {
-      // The request has failed anyway; the caller gets the first error.
-      deps.log.error({ key, err: messageOf(err) }, 'Cannot take back a change');
-    }
-  }
-}
-
-async function applySteps(
-  deps: LifecycleDeps,
-  request: HttpRequest,
-  steps: readonly PatchStep[],
-  dryRun: boolean,
-): Promise<StatusError | undefined> {
-  const key = keyOf(request);
-  const done: PatchStep[] = [];
-  for (const step of steps) {
-    try {
-      await applyStep(deps, key, step, step.operations, dryRun);
-      done.push(step);
-    } catch (err) {
-      await undo(deps, key, done, dryRun);
-      return hasCode(err, 'Conflict') ? conflict('virtualmachine', nameOf(request), messageOf(err)) : internalError(messageOf(err));
-    }
-  }
-  return undefined;
-}
 
 /** `early` refuses by the options alone, before anything is read. */
 function vmVerb<T extends DryRunOptions>(
@@ -87,7 +44,7 @@ function vmVerb<T extends DryRunOptions>(
     const vmi = await deps.client.find(VIRTUAL_MACHINE_INSTANCES, keyOf(request));
     const decision = decide(vm, vmi, options.value);
     if ('refusal' in decision) return statusAnswer(decision.refusal);
-    const failure = await applySteps(deps, request, decision.steps, isDryRun(options.value));
+    const failure = await applySteps(deps, request, decision.steps, { dryRun: isDryRun(options.value) });
     return failure ? statusAnswer(failure) : empty(202);
   };
 }

@@ -1,12 +1,13 @@
 // The way to the node agent of a VMI: which pod it is, and requests and streams to its console server. Mutual TLS; the agent is known by
 // the name in its certificate. Reads one pod list a request, keeps nothing.
+import { STATUS_CODES } from 'node:http';
 import type { Pod, VirtualMachineInstance } from '../api/index.js';
 import { KvError } from '../base/errors.js';
 import { fail, ok, type Result } from '../base/result.js';
 import { type ClientRequest, type ClientTls, type DialledStream, dialRaw, requestOnce } from '../http/index.js';
 import { PODS } from '../runtime/resources.js';
 import type { KubeClient } from '../runtime/types.js';
-import { badRequest, internalError, type StatusError } from './status.js';
+import { badRequest, internalError, notImplemented, type StatusError } from './status.js';
 
 export interface NodeAgentDeps {
   readonly client: KubeClient;
@@ -18,8 +19,8 @@ export interface NodeAgentDeps {
 export interface NodeAgents {
   /** PUT without expecting an answer body. */
   put(vmi: VirtualMachineInstance, verb: string, body: Buffer): Promise<StatusError | undefined>;
-  /** GET of a JSON document. */
-  get(vmi: VirtualMachineInstance, verb: string): Promise<Answer>;
+  /** GET of a document. */
+  get(vmi: VirtualMachineInstance, verb: string): Promise<Result<Document, StatusError>>;
   stream(
     vmi: VirtualMachineInstance,
     verb: string,
@@ -28,11 +29,18 @@ export interface NodeAgents {
   ): Promise<Result<DialledStream, StatusError>>;
 }
 
-type Answer = Result<Buffer, StatusError>;
+export interface Document {
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+/** Verbs that wait for the guest, and how long the node agent does so at most. */
+const SLOW_MS: Readonly<Record<string, number>> = { freeze: 58_000, unfreeze: 58_000, softreboot: 30_000, reset: 30_000 };
+const DEFAULT_MS = 10_000;
 
 export const AGENT_CERTIFICATE_NAME = 'kubevirt.io:system:node:virt-handler';
 
-const host = (ip: string): string => (ip.includes(':') ? `[${ip}]` : ip);
+export const host = (ip: string): string => (ip.includes(':') ? `[${ip}]` : ip);
 
 /** Chooses among the agent pods of one node. Pure. */
 export function agentPod(vmi: VirtualMachineInstance, pods: readonly Pod[]): Result<Pod, StatusError> {
@@ -47,26 +55,43 @@ export function agentPod(vmi: VirtualMachineInstance, pods: readonly Pod[]): Res
   return pod.status?.podIP ? ok(pod) : fail(badRequest(`virt-handler pod ${pod.metadata.name} has no address yet`));
 }
 
-const unexpected = (status: number, body: Buffer): StatusError =>
-  internalError(`unexpected return code ${status}, message: ${body.toString('utf8').trim()}`);
+/**
+ * What the agent did not do. One of another version may not know a verb: that is no failure of the guest. Its reason for not serving
+ * something is passed on too.
+ */
+export function agentFailure(verb: string, status: number, body: Buffer): StatusError {
+  const told = body.toString('utf8').trim();
+  if (status === 501) return notImplemented(told || `the node agent does not serve ${verb}`);
+  if (status === 404 && UNKNOWN_PATH.test(told)) return notImplemented(`the node agent does not serve ${verb}: update virt-handler`);
+  return internalError(`unexpected return code ${status} (${status} ${STATUS_CODES[status] ?? 'Unknown'}), message: ${told}`);
+}
+
+const UNKNOWN_PATH = /^(nothing|no stream) is served at |^404: Page Not Found|^404 page not found/;
 
 export function createNodeAgents({ client, tls, installNamespace, port }: NodeAgentDeps): NodeAgents {
-  const url = async (scheme: string, vmi: VirtualMachineInstance, verb: string): Promise<Result<string, StatusError>> => {
+  const url = async (vmi: VirtualMachineInstance, verb: string, more?: Record<string, string>): Promise<Result<string, StatusError>> => {
     const { name = '', namespace = '' } = vmi.metadata;
     const node = vmi.status?.nodeName ?? '';
     const options = { namespace: installNamespace, labelSelector: 'kubevirt.io=virt-handler', fieldSelector: `spec.nodeName=${node}` };
     const found = agentPod(vmi, node ? (await client.list(PODS, options)).items : []);
     if (!found.ok) return found;
     const path = `/v1/namespaces/${encodeURIComponent(namespace)}/virtualmachineinstances/${encodeURIComponent(name)}/${verb}`;
-    return ok(`${scheme}://${host(found.value.status?.podIP ?? '')}:${port}${path}`);
+    // The name may belong to another VMI by the time the agent reads it.
+    const query = new URLSearchParams({ ...more, ...(vmi.metadata.uid ? { uid: vmi.metadata.uid } : {}) });
+    return ok(`https://${host(found.value.status?.podIP ?? '')}:${port}${path}${query.size > 0 ? `?${query}` : ''}`);
   };
   const failed = (err: unknown): StatusError => internalError(err instanceof KvError ? err.message : String(err));
-  const ask = async (vmi: VirtualMachineInstance, verb: string, how: Pick<ClientRequest, 'method' | 'body'>): Promise<Answer> => {
-    const target = await url('https', vmi, verb);
+  const ask = async (
+    vmi: VirtualMachineInstance,
+    verb: string,
+    how: Pick<ClientRequest, 'method' | 'body'>,
+  ): Promise<Result<Document, StatusError>> => {
+    const target = await url(vmi, verb);
     if (!target.ok) return target;
     try {
-      const { status, body } = await requestOnce(tls, { ...how, url: target.value });
-      return status >= 200 && status < 300 ? ok(body) : fail(unexpected(status, body));
+      const { status, body, headers } = await requestOnce(tls, { ...how, url: target.value, timeoutMs: SLOW_MS[verb] ?? DEFAULT_MS });
+      if (status < 200 || status >= 300) return fail(agentFailure(verb, status, body));
+      return ok({ type: headers['content-type'] ?? 'application/json', body });
     } catch (err) {
       return fail(failed(err));
     }
@@ -78,12 +103,11 @@ export function createNodeAgents({ client, tls, installNamespace, port }: NodeAg
     },
     get: (vmi, verb) => ask(vmi, verb, { method: 'GET' }),
     async stream(vmi, verb, query, signal) {
-      const target = await url('https', vmi, verb);
+      const target = await url(vmi, verb, Object.fromEntries(query));
       if (!target.ok) return target;
       try {
-        const suffix = query.size > 0 ? `?${query}` : '';
-        const answer = await dialRaw(tls, { url: `${target.value}${suffix}`, signal });
-        return 'socket' in answer ? ok(answer) : fail(unexpected(answer.status, answer.body));
+        const answer = await dialRaw(tls, { url: target.value, signal });
+        return 'socket' in answer ? ok(answer) : fail(agentFailure(verb, answer.status, answer.body));
       } catch (err) {
         return fail(failed(err));
       }

@@ -17,7 +17,7 @@ export type Open = (request: HttpRequest, upgrade: Upgrade) => Promise<HttpRespo
 export type Track = (request: HttpRequest, stream: string, end: Promise<void>) => void;
 
 type Found = Result<VirtualMachineInstance, StatusError>;
-type Find = (client: KubeClient, request: HttpRequest) => Promise<Found>;
+export type Find = (client: KubeClient, request: HttpRequest) => Promise<Found>;
 
 /** Clients take a tunnel for dead that is silent for long. */
 const PING_MS = 1_000;

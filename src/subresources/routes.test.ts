@@ -9,6 +9,7 @@ import { systemClock } from '../base/clock.js';
 import { KvError } from '../base/errors.js';
 import { silentLogger } from '../base/logger.js';
 import { Metrics } from '../base/metrics.js';
+import { clusterConfig } from '../core/config/cluster-config.js';
 import {
   type ClientResponse,
   createHttpsServer,
@@ -128,6 +129,7 @@ beforeAll(async () => {
   agentPort = await agentServer.start();
   const api = subresourceApi({
     client,
+    config: () => clusterConfig(),
     agentTls: { ...ownCa.issue('kubevirt.io:system:client:virt-handler'), ca: () => ownCa.pem, serverName: AGENT_CERTIFICATE_NAME },
     agentPort,
     installNamespace: 'kubevirt',
@@ -236,13 +238,6 @@ describe('life cycle', () => {
       400,
       'Can not unmarshal Request body to struct, error: gracePeriod is not of type integer',
     ],
-    [
-      'not served yet',
-      'virtualmachines/b/migrate',
-      '',
-      501,
-      'virtualmachines/migrate is not served by this version: live migration is not supported yet',
-    ],
     ['no such VMI', 'virtualmachineinstances/b/pause', '', 404, 'virtualmachineinstance.kubevirt.io "b" not found'],
   ])('%s', async (_title, target, body, code, message) => {
     objects.set('virtualmachines default/b', vm('b', 'Always'));
@@ -325,10 +320,16 @@ describe('streams', () => {
     ['no such VMI', 'none/console', 404],
     ['VMI not running', 'waiting/console', 400],
     ['agent refuses', 'a/vnc', 500],
-    ['not served yet', 'a/vsock', 501],
+    ['no vsock', 'a/vsock', 400],
+    ['no USB redirection', 'a/usbredir', 409],
+    ['agent of another version', 'usb/usbredir', 501],
   ])('%s', async (_title, target, code) => {
     objects.set('virtualmachineinstances default/a', vmi('a'));
     objects.set('virtualmachineinstances default/waiting', vmi('waiting', 'Scheduling'));
+    objects.set('virtualmachineinstances default/usb', {
+      ...vmi('usb'),
+      spec: { domain: { devices: { clientPassthrough: {} } } },
+    } as unknown as KubeObject);
     await expect(dial(url(`virtualmachineinstances/${target}`))).rejects.toThrow(String(code));
   });
 

@@ -1,7 +1,8 @@
 // metav1.Status answers in the shapes that the API machinery gives its errors, so that kubectl and virtctl print them as ever. Pure.
+import { hasCode, isKvError, messageOf } from '../base/errors.js';
 import { type HttpResponse, json } from '../http/index.js';
 
-export type ResourceKind = 'virtualmachine' | 'virtualmachineinstance';
+export type ResourceKind = 'virtualmachine' | 'virtualmachineinstance' | 'persistentvolumeclaim';
 
 export interface StatusError {
   readonly code: number;
@@ -44,6 +45,22 @@ export const internalError = (message: string): StatusError => ({
 });
 
 export const notImplemented = (message: string): StatusError => ({ code: 501, reason: 'NotImplemented', message });
+
+/**
+ * A write that the API server did not take. A lost race is a conflict; a refusal by a webhook is passed on as it is where
+ * `invalidPasses` says so, and an internal error elsewhere.
+ */
+export function writeFailure(err: unknown, kind: ResourceKind, name: string, invalidPasses = false): StatusError {
+  if (hasCode(err, 'Conflict')) return conflict(kind, name, messageOf(err));
+  if (!invalidPasses || !isKvError(err) || err.details.status !== 422) return internalError(messageOf(err));
+  const { message, causes } = err.details;
+  return {
+    code: 422,
+    reason: 'Invalid',
+    message: typeof message === 'string' ? message : err.message,
+    details: { ...details(kind, name), ...(Array.isArray(causes) ? { causes } : {}) },
+  };
+}
 
 export const statusAnswer = ({ code, reason, message, details: more }: StatusError): HttpResponse =>
   json(code, {

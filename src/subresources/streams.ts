@@ -1,19 +1,20 @@
-// The streams of a VMI. Console and VNC: checks the VMI, opens the stream to its node agent first, and only then accepts the client's, so
+// The streams of a VMI. Console, display, USB devices and sockets: checks the VMI, opens the stream to its node agent first, and only then accepts the client's, so
 // that every failure is an HTTP answer that a person can read; the two connections are then spliced as they are. Ports: port-forward.ts.
 import type { VirtualMachineInstance } from '../api/index.js';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/logger.js';
 import type { Metrics } from '../base/metrics.js';
+import { fail, ok, type Result } from '../base/result.js';
 import { type HttpRequest, splice, type UpgradeHandler } from '../http/index.js';
 import { VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
 import type { KubeClient } from '../runtime/types.js';
 import type { Authorize } from './authorize.js';
-import { consoleRefusal, vncRefusal } from './decide-vmi.js';
+import { consoleRefusal, usbRefusal, vncRefusal, vsockRefusal } from './decide-vmi.js';
 import { keyOf, nameOf } from './handling.js';
 import type { NodeAgents } from './node-agent.js';
 import { findVmi, findVmiOfVm, type Open, openPort, type Track } from './port-forward.js';
-import { internalError, notFound, type StatusError, statusAnswer } from './status.js';
+import { badRequest, internalError, notFound, type StatusError, statusAnswer } from './status.js';
 
 export interface StreamDeps {
   readonly client: KubeClient;
@@ -25,18 +26,35 @@ export interface StreamDeps {
 }
 
 interface StreamKind {
-  readonly verb: 'console' | 'vnc';
+  readonly verb: 'console' | 'vnc' | 'usbredir' | 'vsock';
   readonly refuse: (vmi: VirtualMachineInstance) => StatusError | undefined;
   /** The parameters that are handed on to the agent. */
-  readonly query: (query: URLSearchParams) => URLSearchParams;
+  readonly query: (query: URLSearchParams) => Result<URLSearchParams, StatusError>;
 }
 
-const CONSOLE: StreamKind = { verb: 'console', refuse: consoleRefusal, query: () => new URLSearchParams() };
+const noQuery = (): Result<URLSearchParams, StatusError> => ok(new URLSearchParams());
+
+const CONSOLE: StreamKind = { verb: 'console', refuse: consoleRefusal, query: noQuery };
+const USB: StreamKind = { verb: 'usbredir', refuse: usbRefusal, query: noQuery };
+const VSOCK: StreamKind = { verb: 'vsock', refuse: vsockRefusal, query: vsockQuery };
 const VNC: StreamKind = {
   verb: 'vnc',
   refuse: vncRefusal,
-  query: (query) => (query.get('preserveSession') === 'true' ? new URLSearchParams({ preserveSession: 'true' }) : new URLSearchParams()),
+  query: (query) => ok(new URLSearchParams(query.get('preserveSession') === 'true' ? { preserveSession: 'true' } : {})),
 };
+
+const LARGEST_VSOCK_PORT = 2 ** 32 - 1;
+
+/** Which port of the guest, and whether the agent speaks TLS to it. Pure. */
+export function vsockQuery(query: URLSearchParams): Result<URLSearchParams, StatusError> {
+  const port = query.get('port') ?? '';
+  const tls = query.get('tls') ?? 'true';
+  if (!/^\d{1,10}$/.test(port) || Number(port) > LARGEST_VSOCK_PORT) {
+    return fail(badRequest(`port must be a number up to ${LARGEST_VSOCK_PORT}, not ${port || 'nothing'}`));
+  }
+  if (tls !== 'true' && tls !== 'false') return fail(badRequest(`tls must be true or false, not ${tls}`));
+  return ok(new URLSearchParams({ port, tls }));
+}
 
 /** Counts a stream while it is open. */
 function tracker({ metrics, clock, log }: StreamDeps, name: string, help: string): Track {
@@ -67,7 +85,9 @@ function openToAgent(deps: StreamDeps, kind: StreamKind): Open {
     if (!vmi) return statusAnswer(notFound('virtualmachineinstance', nameOf(request)));
     const refusal = kind.refuse(vmi);
     if (refusal) return statusAnswer(refusal);
-    const agent = await deps.agents.stream(vmi, kind.verb, kind.query(request.query), request.signal);
+    const query = kind.query(request.query);
+    if (!query.ok) return statusAnswer(query.error);
+    const agent = await deps.agents.stream(vmi, kind.verb, query.value, request.signal);
     if (!agent.ok) return statusAnswer(agent.error);
     track(request, kind.verb, splice(upgrade.acceptRaw(), agent.value.socket, request.signal));
     return undefined;
@@ -89,6 +109,8 @@ function guarded(deps: StreamDeps, open: Open): UpgradeHandler {
 export interface StreamHandlers {
   readonly console: UpgradeHandler;
   readonly vnc: UpgradeHandler;
+  readonly usbredir: UpgradeHandler;
+  readonly vsock: UpgradeHandler;
   readonly portforward: Readonly<Record<'virtualmachines' | 'virtualmachineinstances', UpgradeHandler>>;
 }
 
@@ -97,6 +119,8 @@ export function streamHandlers(deps: StreamDeps): StreamHandlers {
   return {
     console: guarded(deps, openToAgent(deps, CONSOLE)),
     vnc: guarded(deps, openToAgent(deps, VNC)),
+    usbredir: guarded(deps, openToAgent(deps, USB)),
+    vsock: guarded(deps, openToAgent(deps, VSOCK)),
     portforward: {
       virtualmachines: guarded(deps, openPort(deps, findVmiOfVm, track)),
       virtualmachineinstances: guarded(deps, openPort(deps, findVmi, track)),

@@ -1,76 +1,97 @@
-// The one table of subresources: method, where, whether discovery lists them and whether they are served yet. Discovery, OpenAPI, the
-// routes and docs/subresources.md follow it. Pure data.
+// The one table of subresources: method, where, what they are called, whether discovery lists them and whether they are served yet.
+// Discovery, OpenAPI, the routes and docs/subresources.md follow it. Pure data.
 
 export type Verb = 'GET' | 'PUT';
 
-export interface SubresourceRow {
+/** Facts that the OpenAPI documents tell of an operation. */
+export interface OperationFacts {
+  readonly method: Verb;
+  /** What clients generated from the OpenAPI documents call it, without the version. */
+  readonly id: string;
+  /** Name in openapi-types.ts of what the body holds. */
+  readonly body?: string;
+  /** The same of the answer. */
+  readonly answer?: string;
+  readonly query?: readonly string[];
+}
+
+export interface SubresourceRow extends OperationFacts {
   readonly resource: 'virtualmachines' | 'virtualmachineinstances';
   /** May have several segments and `:parameters`. */
   readonly name: string;
-  readonly method: Verb;
   readonly stream?: true;
   readonly listed: boolean;
   /** Absent when it is served. */
   readonly missing?: string;
 }
 
-const HOTPLUG = 'volumes cannot be hot-plugged yet';
-const SEV = 'confidential guests are not supported yet';
-const STREAM = 'this stream is not served yet';
-const GRAPH = 'object graphs are not drawn yet';
-const MIGRATION = 'live migration is not supported yet';
-const MEMORY_DUMP = 'memory dumps are not taken yet';
-const BACKUP = 'backups are not taken yet';
-
 type Row = Omit<SubresourceRow, 'resource'>;
+type Rest = Partial<Row>;
 
-const served = (name: string, method: Verb = 'PUT'): Row => ({ name, method, listed: true });
-const missing = (name: string, method: Verb, why: string, listed = true): Row => ({ name, method, listed, missing: why });
-const stream = (row: Row): Row => ({ ...row, method: 'GET', stream: true });
+const put = (name: string, id: string, body?: string, rest: Rest = {}): Row => ({
+  name,
+  id,
+  method: 'PUT',
+  listed: true,
+  ...(body ? { body } : {}),
+  ...rest,
+});
+const get = (name: string, id: string, answer?: string, rest: Rest = {}): Row => ({
+  name,
+  id,
+  method: 'GET',
+  listed: true,
+  ...(answer ? { answer } : {}),
+  ...rest,
+});
+const stream = (name: string, id: string, rest: Rest = {}): Row => get(name, id, undefined, { stream: true, ...rest });
+const unlisted = { listed: false } as const;
+
+const graph = { body: 'v1.ObjectGraphOptions' } as const;
 
 const VM_ROWS: readonly Row[] = [
-  served('start'),
-  served('stop'),
-  served('restart'),
-  missing('migrate', 'PUT', MIGRATION),
-  missing('expand-spec', 'GET', 'the kinds of instance types are not installed yet'),
-  missing('objectgraph', 'GET', GRAPH),
-  missing('evacuate/cancel', 'PUT', MIGRATION),
-  stream({ ...served('portforward/:port'), listed: false }),
-  stream({ ...served('portforward/:port/:protocol'), listed: false }),
-  missing('addvolume', 'PUT', HOTPLUG, false),
-  missing('removevolume', 'PUT', HOTPLUG, false),
-  missing('memorydump', 'PUT', MEMORY_DUMP, false),
-  missing('removememorydump', 'PUT', MEMORY_DUMP, false),
+  put('start', 'Start', 'v1.StartOptions'),
+  put('stop', 'Stop', 'v1.StopOptions'),
+  put('restart', 'Restart', 'v1.RestartOptions'),
+  put('migrate', 'Migrate', 'v1.MigrateOptions'),
+  get('expand-spec', 'vm-ExpandSpec', undefined, { missing: 'the kinds of instance types are not installed yet' }),
+  get('objectgraph', 'vm-objectgraph', 'v1.ObjectGraphNode', graph),
+  put('evacuate/cancel', 'vm-evacuatecancel', 'v1.EvacuateCancelOptions'),
+  stream('portforward/:port', 'vm-PortForward', unlisted),
+  stream('portforward/:port/:protocol', 'vm-PortForwardWithProtocol', unlisted),
+  put('addvolume', 'vm-addvolume', 'v1.AddVolumeOptions', unlisted),
+  put('removevolume', 'vm-removevolume', 'v1.RemoveVolumeOptions', unlisted),
+  put('memorydump', 'MemoryDump', 'v1.VirtualMachineMemoryDumpRequest', unlisted),
+  put('removememorydump', 'RemoveMemoryDump', undefined, unlisted),
 ];
 
 const VMI_ROWS: readonly Row[] = [
-  stream(served('vnc', 'GET')),
-  missing('vnc/screenshot', 'GET', 'screenshots are not taken yet'),
-  stream(served('console', 'GET')),
-  stream(served('portforward/:port')),
-  stream(served('portforward/:port/:protocol')),
-  missing('backup', 'PUT', BACKUP),
-  missing('redefine-checkpoint', 'PUT', BACKUP),
-  served('pause'),
-  served('unpause'),
-  served('freeze'),
-  served('unfreeze'),
-  served('reset'),
-  served('softreboot'),
-  served('guestosinfo', 'GET'),
-  served('userlist', 'GET'),
-  served('filesystemlist', 'GET'),
-  missing('addvolume', 'PUT', HOTPLUG),
-  missing('removevolume', 'PUT', HOTPLUG),
-  missing('objectgraph', 'GET', GRAPH),
-  missing('sev/fetchcertchain', 'GET', SEV),
-  missing('sev/querylaunchmeasurement', 'GET', SEV),
-  missing('sev/setupsession', 'PUT', SEV),
-  missing('sev/injectlaunchsecret', 'PUT', SEV),
-  missing('evacuate/cancel', 'PUT', MIGRATION),
-  stream(missing('usbredir', 'GET', STREAM, false)),
-  stream(missing('vsock', 'GET', STREAM, false)),
+  stream('vnc', 'VNC', { query: ['preserveSession'] }),
+  get('vnc/screenshot', 'VNCScreenshot', undefined, { query: ['moveCursor'] }),
+  stream('console', 'Console'),
+  stream('portforward/:port', 'vmi-PortForward'),
+  stream('portforward/:port/:protocol', 'vmi-PortForwardWithProtocol'),
+  put('backup', 'Backup', 'v1alpha1.BackupOptions'),
+  put('redefine-checkpoint', 'RedefineCheckpoint', 'v1alpha1.BackupCheckpoint'),
+  put('pause', 'Pause', 'v1.PauseOptions'),
+  put('unpause', 'Unpause', 'v1.UnpauseOptions'),
+  put('freeze', 'Freeze', 'v1.FreezeUnfreezeTimeout'),
+  put('unfreeze', 'Unfreeze'),
+  put('reset', 'Reset'),
+  put('softreboot', 'SoftReboot'),
+  get('guestosinfo', 'Guestosinfo', 'v1.VirtualMachineInstanceGuestAgentInfo'),
+  get('userlist', 'Userlist', 'v1.VirtualMachineInstanceGuestOSUserList'),
+  get('filesystemlist', 'Filesystemlist', 'v1.VirtualMachineInstanceFileSystemList'),
+  put('addvolume', 'vmi-addvolume', 'v1.AddVolumeOptions'),
+  put('removevolume', 'vmi-removevolume', 'v1.RemoveVolumeOptions'),
+  get('objectgraph', 'vmi-objectgraph', 'v1.ObjectGraphNode', graph),
+  get('sev/fetchcertchain', 'SEVFetchCertChain', 'v1.SEVPlatformInfo'),
+  get('sev/querylaunchmeasurement', 'SEVQueryLaunchMeasurement', 'v1.SEVMeasurementInfo'),
+  put('sev/setupsession', 'SEVSetupSession', 'v1.SEVSessionOptions'),
+  put('sev/injectlaunchsecret', 'SEVInjectLaunchSecret', 'v1.SEVSecretOptions'),
+  put('evacuate/cancel', 'vmi-evacuatecancel', 'v1.EvacuateCancelOptions'),
+  stream('usbredir', 'usbredir', unlisted),
+  stream('vsock', 'VSOCK', { ...unlisted, query: ['port', 'tls'] }),
 ];
 
 export const SUBRESOURCES: readonly SubresourceRow[] = [
@@ -78,16 +99,29 @@ export const SUBRESOURCES: readonly SubresourceRow[] = [
   ...VMI_ROWS.map((row) => ({ resource: 'virtualmachineinstances' as const, ...row })),
 ];
 
+export interface GroupRow extends OperationFacts {
+  readonly path: string;
+  readonly missing?: string;
+}
+
 /** Below the group's version, outside any object. */
-export const MISSING_GROUP_PATHS: readonly { readonly path: string; readonly method: Verb; readonly missing: string }[] = [
-  { path: 'namespaces/:ns/expand-vm-spec', method: 'PUT', missing: 'the kinds of instance types are not installed yet' },
-  { path: 'start-cluster-profiler', method: 'GET', missing: 'profiles are not collected yet' },
-  { path: 'stop-cluster-profiler', method: 'GET', missing: 'profiles are not collected yet' },
-  { path: 'dump-cluster-profiler', method: 'GET', missing: 'profiles are not collected yet' },
+export const GROUP_PATHS: readonly GroupRow[] = [
+  { path: 'version', method: 'GET', id: 'Version' },
+  { path: 'healthz', method: 'GET', id: 'CheckHealth' },
+  { path: 'guestfs', method: 'GET', id: 'Guestfs' },
+  {
+    path: 'namespaces/:ns/expand-vm-spec',
+    method: 'PUT',
+    id: 'ExpandSpec',
+    missing: 'the kinds of instance types are not installed yet',
+  },
+  { path: 'start-cluster-profiler', method: 'GET', id: 'start-cluster-profiler' },
+  { path: 'stop-cluster-profiler', method: 'GET', id: 'stop-cluster-profiler' },
+  { path: 'dump-cluster-profiler', method: 'GET', id: 'dump-cluster-profiler' },
 ];
 
 export const GROUP = 'subresources.kubevirt.io';
 export const VERSIONS = ['v1', 'v1alpha3'] as const;
 export const versionPath = (version: string): string => `/apis/${GROUP}/${version}`;
-export const objectPath = (version: string, { resource, name }: SubresourceRow): string =>
+export const objectPath = (version: string, { resource, name }: Pick<SubresourceRow, 'resource' | 'name'>): string =>
   `${versionPath(version)}/namespaces/:ns/${resource}/:name/${name}`;
