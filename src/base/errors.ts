@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'CriticalNetwork'
   | 'LauncherUnreachable'
   | 'Unavailable'
+  | 'NotImplemented'
   | 'Internal';
 
 export type Retry = 'backoff' | 'never' | { readonly afterMs: number };
@@ -22,12 +23,15 @@ export type Retry = 'backoff' | 'never' | { readonly afterMs: number };
 export interface KvErrorOptions {
   /** CamelCase reason for conditions and events. */
   readonly reason?: string;
-  /** Defaults to 'backoff'; 'never' for Invalid and Terminal. */
+  /** Defaults to 'backoff'; 'never' for Invalid, Terminal and NotImplemented. */
   readonly retry?: Retry;
   readonly cause?: unknown;
   /** Extra facts for the log (HTTP status, libvirt code and domain, …). */
   readonly details?: Readonly<Record<string, unknown>>;
 }
+
+/** The same request would end the same way. */
+const HOPELESS: readonly ErrorCode[] = ['Invalid', 'Terminal', 'NotImplemented'];
 
 const BRAND = Symbol.for('kubevirt-ts.KvError');
 
@@ -43,7 +47,7 @@ export class KvError extends Error {
     this.name = 'KvError';
     this.code = code;
     this.reason = options.reason;
-    this.retry = options.retry ?? (code === 'Invalid' || code === 'Terminal' ? 'never' : 'backoff');
+    this.retry = options.retry ?? (HOPELESS.includes(code) ? 'never' : 'backoff');
     this.details = options.details ?? {};
   }
 }

@@ -26,8 +26,10 @@ export interface Signals {
   readonly terminate: AbortSignal;
 }
 
-/** How long the node agent has to take the last news and ask for the domain's removal. */
+/** How long the node agent has to take the last news and ask for the domain's removal, once it listens or the pod must go. */
 const FAREWELL_MS = 30_000;
+/** A node agent that is being replaced is away for a while; how the guest ended would be lost with us. */
+const ABSENCE_MS = 10 * 60_000;
 /** libvirt usually tells of QEMU's end before the process table does. */
 const STATE_AFTER_EXIT_MS = 5_000;
 /** The node agent shuts the guest down when it hears of the mark; if it is away, the launcher does it. */
@@ -136,10 +138,11 @@ async function waitForEnd(ctx: Ctx, parts: Parts, options: LauncherOptions, sign
 }
 
 /** The last report is delivered, the node agent removes the domain, its removal is delivered. */
-async function farewell(ctx: Ctx, { reporter, notifier }: Parts): Promise<void> {
+async function farewell(ctx: Ctx, { reporter, notifier }: Parts, mustGo: AbortSignal): Promise<void> {
+  await reporter.refresh();
+  await Promise.race([notifier.flush(ABSENCE_MS), aborted(mustGo)]);
   const deadline = ctx.now() + FAREWELL_MS;
   const done = new AbortController();
-  await reporter.refresh();
   await Promise.race([reporter.ending.deleted, sleep(ctx.clock, FAREWELL_MS, done.signal)]);
   done.abort();
   if (!(await notifier.flush(Math.max(0, deadline - ctx.now())))) {
@@ -153,7 +156,7 @@ async function lifeOf(ctx: Ctx, parts: Parts, options: LauncherOptions, signals:
   if (start === 'timeout') return { exitCode: 1, lastWords: text.neverStarted(options.qemuTimeoutMs / 1000, parts.manager.lastError) };
   const state = await waitForEnd(ctx, parts, options, signals);
   ctx.log.info({ state: state.state, reason: state.reason }, 'The guest is over');
-  await farewell(ctx, parts);
+  await farewell(ctx, parts, signals.terminate);
   return hasCrashed(state) ? { exitCode: 1 } : { exitCode: 0 };
 }
 

@@ -4,7 +4,7 @@ import type { DomainEventType, DomainReport } from '../api/domain-report.js';
 import { Backoff } from '../base/backoff.js';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
-import { messageOf } from '../base/errors.js';
+import { isKvError, messageOf } from '../base/errors.js';
 import type { LauncherEvent, NotifyClient } from '../rpc/index.js';
 
 type Item =
@@ -83,6 +83,10 @@ export class Notifier {
       this.#backoff.reset();
       return true;
     } catch (err) {
+      if (isKvError(err) && err.retry === 'never') {
+        this.#ctx.log.warn({ reason: messageOf(err), kind: item.kind }, 'The node agent refused a notification; it is dropped');
+        return true;
+      }
       // The agent is not there (yet); a peer of another version may have taken its place when it is back.
       this.#negotiated = false;
       const log = this.#backoff.failures === 5 ? this.#ctx.log.warn : this.#ctx.log.debug;

@@ -19,6 +19,8 @@ export class LibvirtSession {
   readonly #handlers: SessionHandlers;
   #main: Connection | undefined;
   #agent: Promise<Connection> | undefined;
+  /** Opened and not closed yet, those of jobs included. */
+  readonly #open = new Set<Connection>();
   #closing = false;
 
   constructor(ctx: Ctx, libvirt: Libvirt, uri: string, handlers: SessionHandlers) {
@@ -30,10 +32,27 @@ export class LibvirtSession {
 
   /** Opens the connection; waits until the daemon's drivers are ready. */
   async open(): Promise<void> {
-    const conn = await this.#libvirt.open(this.#uri);
+    const conn = await this.#connect();
     await conn.subscribe((event) => this.#handlers.event(event));
-    conn.onClose((reason) => this.#lost(reason));
+    conn.onClose((reason) => this.#lost(conn, reason));
     this.#main = conn;
+  }
+
+  async #connect(): Promise<Connection> {
+    const conn = await this.#libvirt.open(this.#uri);
+    this.#open.add(conn);
+    // Closed while it was being opened.
+    if (this.#closing) {
+      await this.#drop(conn);
+      throw new KvError('Unavailable', 'the launcher is ending', { retry: 'never' });
+    }
+    return conn;
+  }
+
+  /** Gives a connection back, alive or dead: what it holds in the C library would stay for ever. */
+  async #drop(conn: Connection): Promise<void> {
+    this.#open.delete(conn);
+    await conn.close().catch((err: unknown) => this.#ctx.log.debug({ err }, 'A connection to libvirt did not close'));
   }
 
   /** Has libvirt ask QEMU for its abilities now, while nobody waits, unless it knows them already. */
@@ -44,9 +63,9 @@ export class LibvirtSession {
     });
   }
 
-  #lost(reason: string): void {
+  #lost(conn: Connection, reason: string): void {
     this.#main = undefined;
-    this.#agent = undefined;
+    void this.#drop(conn);
     if (this.#closing) return;
     this.#ctx.log.warn({ reason }, 'Lost libvirt; connecting again');
     this.#reconnect().catch((err: unknown) => this.#ctx.log.error({ err }, 'Gave up connecting to libvirt'));
@@ -87,12 +106,32 @@ export class LibvirtSession {
 
   /** As withDomain, on the connection whose calls may wait for the guest. */
   async withAgent<T>(name: string, work: (domain: Domain) => Promise<T>): Promise<T | undefined> {
-    this.#agent ??= this.#libvirt.open(this.#uri);
+    this.#agent ??= this.#connectAgent();
     const conn = await this.#agent.catch((err: unknown) => {
       this.#agent = undefined;
       throw err;
     });
     return this.#using(await conn.lookupDomain(name), work);
+  }
+
+  async #connectAgent(): Promise<Connection> {
+    const conn = await this.#connect();
+    // The next call opens another.
+    conn.onClose(() => {
+      this.#agent = undefined;
+      void this.#drop(conn);
+    });
+    return conn;
+  }
+
+  /** As withDomain, on a connection for this work alone: for jobs that take long, behind which no other call shall wait. */
+  async withOwn<T>(name: string, work: (domain: Domain) => Promise<T>): Promise<T | undefined> {
+    const conn = await this.#connect();
+    try {
+      return await this.#using(await conn.lookupDomain(name), work);
+    } finally {
+      await this.#drop(conn);
+    }
   }
 
   async #using<T>(domain: Domain | undefined, work: (domain: Domain) => Promise<T>): Promise<T | undefined> {
@@ -104,11 +143,11 @@ export class LibvirtSession {
     }
   }
 
+  /** Closes every connection; calls under way fail. */
   async close(): Promise<void> {
     this.#closing = true;
-    const agent = await this.#agent?.catch(() => undefined);
-    await agent?.close();
-    await this.#main?.close();
+    await this.#agent?.catch(() => undefined);
+    await Promise.all([...this.#open].map((conn) => this.#drop(conn)));
     this.#main = undefined;
   }
 }

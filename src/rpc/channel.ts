@@ -80,6 +80,8 @@ export function openChannel(socketPath: string): Channel {
 export interface ListenOptions {
   /** Who may connect besides root: the socket file is handed to this user. */
   readonly owner?: { readonly uid: number; readonly gid: number };
+  /** For peers that are not trusted: what one message may weigh, and how many one connection may have under way. */
+  readonly limits?: { readonly messageBytes: number; readonly streams: number };
 }
 
 export interface RpcServer {
@@ -113,7 +115,11 @@ async function handOver(socketPath: string, owner: { uid: number; gid: number },
 export async function listenOn(socketPath: string, services: readonly ServedService[], options: ListenOptions = {}): Promise<RpcServer> {
   const target = checkedTarget(socketPath);
   await removeSocket(socketPath);
-  const server = new Server(OPTIONS);
+  const { limits } = options;
+  const server = new Server({
+    ...OPTIONS,
+    ...(limits ? { 'grpc.max_receive_message_length': limits.messageBytes, 'grpc.max_concurrent_streams': limits.streams } : {}),
+  });
   for (const { definition, implementation } of services) server.addService(definition, implementation);
   await new Promise<void>((resolve, reject) => {
     server.bindAsync(target, ServerCredentials.createInsecure(), (err) => {

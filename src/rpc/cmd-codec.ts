@@ -57,7 +57,6 @@ export interface CmdApi {
   getGuestInfo: JsonQuery;
   getUsers: JsonQuery;
   getFilesystems: JsonQuery;
-  getDevices: JsonQuery;
   getQemuVersion(): Promise<string>;
   getDomainDirtyRateStats(): Promise<number>;
   getScreenshot(vmi: Vmi): Promise<Screenshot>;
@@ -177,7 +176,7 @@ export const CMD_CODECS: CodecTable = {
   backupVirtualMachine: { deadlineMs: DEFAULT_MS, ...vmiWithJson, ...done },
   injectLaunchSecret: { deadlineMs: DEFAULT_MS, ...vmiWithJson, ...done },
   virtualMachineMemoryDump: {
-    deadlineMs: LONG_MS,
+    deadlineMs: DEFAULT_MS,
     request: (vmi, dumpPath) => ({ vmi: sendVmi(vmi), dumpPath }),
     args: ({ vmi, dumpPath }) => [readVmi(vmi), dumpPath],
     ...done,
@@ -194,7 +193,6 @@ export const CMD_CODECS: CodecTable = {
   getGuestInfo: jsonQuery('guestInfoResponse'),
   getUsers: jsonQuery('guestUserListResponse'),
   getFilesystems: jsonQuery('guestFilesystemsResponse'),
-  getDevices: jsonQuery('guestDevicesResponse'),
   getQemuVersion: {
     deadlineMs: SHORT_MS,
     ...noArgs,

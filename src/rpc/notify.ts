@@ -36,6 +36,8 @@ export interface NotifyClient {
 
 /** `socketPath` is the socket the call came in by: it tells which launcher speaks, whatever the message says. */
 export interface NotifyHandlers {
+  /** Asked before a message is read. Waits to slow the sender down, throws to turn it away. */
+  admit?(socketPath: string): Promise<void> | void;
   domainEvent(event: DomainEvent, socketPath: string): Promise<void> | void;
   k8sEvent(event: LauncherEvent, socketPath: string): Promise<void> | void;
 }
@@ -47,6 +49,8 @@ export interface NotifyServer {
 }
 
 const DEADLINE_MS = 10_000;
+/** A launcher is next to the guest and not trusted. A report of a VM with hundreds of devices has a few hundred KiB. */
+const LIMITS = { messageBytes: 4 * 1024 * 1024, streams: 8 } as const;
 const toBytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
 function encodeDomainEvent({ type, domain, error }: DomainEvent): DomainEventRequest {
@@ -100,8 +104,9 @@ export function createNotifyClient(socketPath: string): NotifyClient {
 
 type Reply = sendUnaryData<unknown>;
 
-async function answer(work: () => Promise<void> | void, reply: Reply): Promise<void> {
+async function answer(admit: () => Promise<void> | void, work: () => Promise<void> | void, reply: Reply): Promise<void> {
   try {
+    await admit();
     await work();
     reply(null, { success: true });
   } catch (err) {
@@ -111,11 +116,12 @@ async function answer(work: () => Promise<void> | void, reply: Reply): Promise<v
 }
 
 function implement(handlers: NotifyHandlers, socketPath: string): UntypedServiceImplementation {
+  const admit = (): Promise<void> | void => handlers.admit?.(socketPath);
   return {
     HandleDomainEvent: (call: ServerUnaryCall<DomainEventRequest, unknown>, reply: Reply) =>
-      void answer(() => handlers.domainEvent(decodeDomainEvent(call.request), socketPath), reply),
+      void answer(admit, () => handlers.domainEvent(decodeDomainEvent(call.request), socketPath), reply),
     HandleK8sEvent: (call: ServerUnaryCall<K8sEventRequest, unknown>, reply: Reply) =>
-      void answer(() => handlers.k8sEvent(decodeK8sEvent(call.request), socketPath), reply),
+      void answer(admit, () => handlers.k8sEvent(decodeK8sEvent(call.request), socketPath), reply),
   };
 }
 
@@ -132,7 +138,11 @@ export function serveNotify(handlers: NotifyHandlers): NotifyServer {
     async listen(socketPath, options) {
       const known = servers.get(socketPath);
       const server =
-        known ?? listenOn(socketPath, [{ definition: SERVICES.notify, implementation: implement(handlers, socketPath) }, info], options);
+        known ??
+        listenOn(socketPath, [{ definition: SERVICES.notify, implementation: implement(handlers, socketPath) }, info], {
+          ...options,
+          limits: LIMITS,
+        });
       servers.set(socketPath, server);
       await server.catch((err: unknown) => {
         servers.delete(socketPath);

@@ -6,6 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DomainReport } from '../api/domain-report.js';
 import type { VirtualMachineInstance } from '../api/index.js';
 import { KvError } from '../base/errors.js';
+import { atStep } from '../base/steps.js';
+import { patienceMs } from './cmd-server.js';
 import {
   type CmdClient,
   type CmdHandlers,
@@ -87,10 +89,10 @@ describe('the command service', () => {
     await expect(client.getDomain()).rejects.toMatchObject(expected);
   });
 
-  it('says Invalid for a call the launcher does not serve', async () => {
+  it('says NotImplemented for a call the launcher does not serve', async () => {
     const client = await connect({ ping: async () => undefined });
     await expect(client.pauseVirtualMachine(vmi)).rejects.toMatchObject({
-      code: 'Invalid',
+      code: 'NotImplemented',
       message: expect.stringContaining('another version'),
     });
   });
@@ -110,6 +112,29 @@ describe('the command service', () => {
     cleanups.push(server.close, client.close);
     await expect(client.ping()).rejects.toMatchObject({ code: 'Timeout' });
   });
+
+  it('answers for a handler that hangs, with the step it hangs at', async () => {
+    const server = await serveCmd(join(dir, 'cmd'), {
+      ping: async () => {
+        atStep('read the state of domain ns_vm1');
+        await new Promise(() => undefined);
+      },
+    });
+    const client = createCmdClient(join(dir, 'cmd'), { deadlineMs: 400 });
+    cleanups.push(server.close, client.close);
+    await expect(client.ping()).rejects.toMatchObject({
+      code: 'Timeout',
+      reason: 'StuckAtStep',
+      message: expect.stringMatching(/^Ping was not done after 0\.\d s; it was at: read the state of domain ns_vm1$/),
+    });
+  });
+
+  it.each([
+    ['what the caller waits, less a tenth', 11_000, 60_000, 9_000],
+    ['what the method may take', 1_001_000, 20_000, 18_000],
+    ['no deadline', Number.POSITIVE_INFINITY, 5_000, 4_500],
+    ['a caller that is gone', 500, 5_000, 50],
+  ])('patience: %s', (_, deadline, own, expected) => expect(patienceMs(deadline, own, 1_000)).toBe(expected));
 
   it('agrees on a version', async () => {
     const client = await connect({});
@@ -173,13 +198,42 @@ describe('the notify service', () => {
   });
 });
 
+describe('pacing a sender', () => {
+  it('asks before a message is read; a refusal is the sender’s answer', async () => {
+    let admitted = 0;
+    const seen: string[] = [];
+    const server = serveNotify({
+      admit: () => {
+        if (++admitted > 2) throw new KvError('Unavailable', 'too many notifications');
+      },
+      domainEvent: ({ type }) => void seen.push(type),
+      k8sEvent: () => undefined,
+    });
+    await server.listen(join(dir, 'n'));
+    const client = createNotifyClient(join(dir, 'n'));
+    cleanups.push(server.close, client.close);
+    for (const type of ['ADDED', 'MODIFIED'] as const) await client.domainEvent({ type, domain: report });
+    await expect(client.domainEvent({ type: 'MODIFIED', domain: report })).rejects.toMatchObject({ code: 'Unavailable' });
+    expect(seen).toEqual(['ADDED', 'MODIFIED']);
+  });
+
+  it('takes no message of a size that no honest launcher sends', async () => {
+    const server = serveNotify({ domainEvent: () => undefined, k8sEvent: () => undefined });
+    await server.listen(join(dir, 'n'));
+    const client = createNotifyClient(join(dir, 'n'));
+    cleanups.push(server.close, client.close);
+    const huge = { ...report, status: { ...report.status, hostname: 'x'.repeat(5 * 1024 * 1024) } };
+    await expect(client.domainEvent({ type: 'MODIFIED', domain: huge })).rejects.toMatchObject({ code: 'Internal' });
+  });
+});
+
 describe('agreeOnVersion', () => {
   it.each([
-    ['same', [1], ['v1'], 1],
-    ['the highest common one', [1, 2, 3], ['v1', '2'], 2],
+    ['same', [1], [1], 1],
+    ['the highest common one', [1, 2, 3], [1, 2], 2],
   ])('%s', (_, ours, theirs, expected) => expect(agreeOnVersion(ours, theirs, 'x')).toBe(expected));
 
   it('names both sides when nothing is common', () => {
-    expect(() => agreeOnVersion([2], ['v1'], 'the launcher')).toThrow('we speak 2, it speaks v1');
+    expect(() => agreeOnVersion([2], [1], 'the launcher')).toThrow('we speak 2, it speaks 1');
   });
 });

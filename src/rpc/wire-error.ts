@@ -43,7 +43,7 @@ export function fromStatus(err: ServiceError, what: string, socketPath: string):
     return new KvError('Timeout', `${what}: no answer on ${socketPath} in time; it is retried`, { cause: err, details });
   }
   if (err.code === status.UNIMPLEMENTED) {
-    return new KvError('Invalid', `${what}: the peer on ${socketPath} does not know this call; it runs another version`, {
+    return new KvError('NotImplemented', `${what}: the peer on ${socketPath} does not know this call; it runs another version`, {
       cause: err,
       details,
     });

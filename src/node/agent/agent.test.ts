@@ -284,6 +284,7 @@ describe('running', () => {
     await launcher.stop();
     const known = launchers.get(UID);
     if (!known) throw new Error('the launcher is not known');
+    await launchers.probe(ctx(), known);
     now += 31_000;
     await launchers.probe(ctx(), known);
     await reconcile();

@@ -133,7 +133,7 @@ async function shutdown({ deps, ctx, launcher, vmi, action }: Job<Extract<Action
   const next: Next = { afterMs: recheckMs, why: 'the guest is shutting down' };
   // Every change of the domain brings us here; the guest needs no button pressed five times a second.
   if (launcher.askedToEndAt !== undefined && ctx.now() - launcher.askedToEndAt < recheckMs) return next;
-  ctx.log.info({ uid: launcher.ghost.uid }, 'Signaling graceful shutdown');
+  ctx.log.info({ uid: launcher.ghost.uid }, 'Asking the guest to power off');
   await clientOf(launcher).shutdownVirtualMachine(object);
   launcher.askedToEndAt = ctx.now();
   if (!launcher.hasAnnouncedShutdown) deps.events.event(object, 'Normal', 'ShuttingDown', text.shuttingDown);

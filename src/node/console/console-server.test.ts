@@ -48,7 +48,7 @@ const client = (): CmdClient =>
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'kv-con-'));
   calls = [];
-  launcher = newLauncher({ uid: UID, namespace: 'default', name: 'vm', podUid: POD_UID }, 0);
+  launcher = newLauncher({ uid: UID, namespace: 'default', name: 'vm', podUid: POD_UID }, systemClock);
   launcher.client = client();
   server = createConsoleServer(
     {

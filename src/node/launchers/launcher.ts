@@ -3,12 +3,15 @@
 import type { FSWatcher } from 'node:fs';
 import type { DomainReport } from '../../api/domain-report.js';
 import type { ObjectKey, VirtualMachineInstance } from '../../api/index.js';
+import type { Clock } from '../../base/clock.js';
 import { KvError } from '../../base/errors.js';
 import type { PodInterfaceCache } from '../../core/network/caches.js';
 import type { ProcessRef } from '../../linux/proc.js';
+import type { SafePath } from '../../linux/safe-path.js';
 import type { CmdClient } from '../../rpc/index.js';
 import type { LauncherState } from '../status/phase.js';
 import type { GhostRecord } from './ghost-records.js';
+import { Pace } from './pace.js';
 import type { PodDirs } from './pod-dirs.js';
 
 /** The launcher's process in the node's PID namespace: the door to the pod's namespaces and files. */
@@ -27,11 +30,17 @@ export interface Launcher {
   dirs?: PodDirs;
   watcher?: FSWatcher;
   isolation?: Isolation;
+  /** The launcher's command socket itself, held open: whatever the pod puts in its place later, this is what we talk to. */
+  socket?: SafePath;
   client?: CmdClient;
   domain?: DomainReport;
   /** Counts notifications, so that the answer to an older question does not overwrite a newer message. */
   messages: number;
-  lastAnswerAt: number;
+  /** Since when it has not answered: a time in which nobody asked is no silence. */
+  silentSince?: number;
+  /** How often it may notify, and emit events. */
+  readonly pace: Pace;
+  readonly eventPace: Pace;
   /** The spec that the launcher was last told. */
   syncedSpec?: string;
   isPrepared: boolean;
@@ -46,14 +55,20 @@ export interface Launcher {
   endedAt?: number;
 }
 
-export function newLauncher(ghost: GhostRecord, now: number): Launcher {
+/** A guest that boots brings a dozen reports at once. */
+const NOTIFICATIONS = { burst: 30, perSecond: 2, waiting: 8 } as const;
+const EVENTS = { burst: 20, perSecond: 1 / 30, waiting: 0 } as const;
+
+export function newLauncher(ghost: GhostRecord, clock: Clock): Launcher {
+  const now = clock.now();
   return {
     ghost,
     key: `${ghost.namespace}/${ghost.name}`,
     state: ghost.unresponsive === true ? 'unresponsive' : 'starting',
     since: now,
     messages: 0,
-    lastAnswerAt: now,
+    pace: new Pace(clock, NOTIFICATIONS),
+    eventPace: new Pace(clock, EVENTS),
     isPrepared: false,
     hasAnnouncedShutdown: false,
   };

@@ -8,6 +8,7 @@ import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import { isInPod, readCgroups } from '../../linux/cgroup.js';
 import { isListening, peerOf } from '../../linux/peercred.js';
 import { isSameProcess, readProcess } from '../../linux/proc.js';
+import type { SafePath } from '../../linux/safe-path.js';
 import { type CmdClient, createCmdClient, type DomainEvent, type LauncherEvent, type NotifyServer, serveNotify } from '../../rpc/index.js';
 import { isAlive } from '../status/phase.js';
 import type { GhostRecord, GhostRecords } from './ghost-records.js';
@@ -31,6 +32,9 @@ export interface LaunchersOptions {
 }
 
 const START_MS = 3 * 60_000;
+/** The API server's own limits for events. */
+const MAX_REASON = 128;
+const MAX_MESSAGE = 1024;
 
 export class Launchers {
   readonly #options: LaunchersOptions;
@@ -41,6 +45,7 @@ export class Launchers {
   constructor(options: LaunchersOptions) {
     this.#options = options;
     this.#notify = serveNotify({
+      admit: (socketPath) => this.#bySocket.get(socketPath)?.pace.turn(),
       domainEvent: (event, socketPath) => this.#heard(event, socketPath),
       k8sEvent: (event, socketPath) => this.#eventFrom(event, socketPath),
     });
@@ -49,7 +54,7 @@ export class Launchers {
   /** Remembers the launchers of an earlier process; their keys are to be reconciled. */
   async restore(ctx: Ctx): Promise<ObjectKey[]> {
     const ghosts = await this.#options.ghosts.readAll(ctx);
-    for (const ghost of ghosts) if (!this.#byUid.has(ghost.uid)) this.#byUid.set(ghost.uid, newLauncher(ghost, ctx.now()));
+    for (const ghost of ghosts) if (!this.#byUid.has(ghost.uid)) this.#byUid.set(ghost.uid, newLauncher(ghost, ctx.clock));
     return ghosts.map((ghost) => `${ghost.namespace}/${ghost.name}`);
   }
 
@@ -70,7 +75,7 @@ export class Launchers {
     const known = this.#byUid.get(ghost.uid);
     if (known !== undefined) return known;
     await this.#options.ghosts.write(ghost);
-    const launcher = newLauncher(ghost, ctx.now());
+    const launcher = newLauncher(ghost, ctx.clock);
     this.#byUid.set(ghost.uid, launcher);
     return launcher;
   }
@@ -81,7 +86,7 @@ export class Launchers {
     if (launcher.state === 'ready') return this.#checkAlive(ctx, launcher);
     try {
       await this.#approach(ctx, launcher);
-      launcher.lastAnswerAt = ctx.now();
+      answered(launcher);
     } catch (err) {
       if (!hasCode(err, 'LauncherUnreachable', 'Timeout', 'NotFound')) throw err;
       ctx.log.debug({ err: messageOf(err) }, 'Launcher not reached');
@@ -104,15 +109,22 @@ export class Launchers {
       if (!(await hasPodDirs(this.#options.podsDir, launcher.ghost.podUid))) return this.giveUp(ctx, launcher, 'its pod is gone');
       throw new KvError('NotFound', 'the launcher has not opened its socket');
     }
-    await this.#identify(launcher, socket.path);
-    if (socket.name === 'launcher-init-sock') {
+    try {
+      await this.#identify(launcher, socket.found.path);
+      if (socket.name === 'launcher-sock') return await this.#connect(ctx, launcher, socket.found);
       launcher.state = 'initialising';
-      return;
+    } finally {
+      if (launcher.socket !== socket.found) await socket.found.close();
     }
-    const client = launcher.client ?? (this.#options.connect ?? createCmdClient)(socket.path);
-    launcher.client = client;
-    await client.negotiate();
-    await this.#ask(launcher, client);
+  }
+
+  async #connect(ctx: Ctx, launcher: Launcher, socket: SafePath): Promise<void> {
+    if (launcher.client === undefined) {
+      launcher.socket = socket;
+      launcher.client = (this.#options.connect ?? createCmdClient)(socket.path);
+    }
+    await launcher.client.negotiate();
+    await this.#ask(launcher, launcher.client);
     launcher.state = 'ready';
     this.#stopWatching(launcher);
     ctx.log.info(
@@ -177,7 +189,7 @@ export class Launchers {
     if (launcher.client === undefined || launcher.state !== 'ready') return false;
     const before = JSON.stringify(launcher.domain);
     await this.#ask(launcher, launcher.client);
-    launcher.lastAnswerAt = ctx.now();
+    answered(launcher);
     return JSON.stringify(launcher.domain) !== before;
   }
 
@@ -194,7 +206,12 @@ export class Launchers {
   #eventFrom(event: LauncherEvent, socketPath: string): void {
     const ghost = this.#bySocket.get(socketPath)?.ghost;
     if (ghost === undefined || event.involved.uid !== ghost.uid) return;
-    this.#options.emit({ ...event, involved: { namespace: ghost.namespace, name: ghost.name, uid: ghost.uid } });
+    // What it tells beyond that is told by nobody: an event is a write to the cluster.
+    if (this.#bySocket.get(socketPath)?.eventPace.take() !== true) {
+      throw new KvError('Unavailable', 'this launcher emitted too many events; this one is dropped', { retry: 'never' });
+    }
+    const [type, reason, message] = [event.type, event.reason.slice(0, MAX_REASON), event.message.slice(0, MAX_MESSAGE)];
+    this.#options.emit({ type, reason, message, involved: { namespace: ghost.namespace, name: ghost.name, uid: ghost.uid } });
   }
 
   async #giveUpAfterGrace(ctx: Ctx, launcher: Launcher): Promise<void> {
@@ -202,7 +219,7 @@ export class Launchers {
     // A process that was seen and has ended will not come back: launcher pods are never restarted.
     const hasEnded = launcher.isolation !== undefined && !(await isSameProcess(launcher.isolation.process));
     const graceMs = launcher.isolation === undefined ? startMs : watchdogMs;
-    if (hasEnded || ctx.now() - launcher.lastAnswerAt > graceMs)
+    if (hasEnded || silence(ctx, launcher) > graceMs)
       await this.giveUp(ctx, launcher, hasEnded ? 'its process has ended' : 'it does not answer');
   }
 
@@ -210,8 +227,8 @@ export class Launchers {
   async probe(ctx: Ctx, launcher: Launcher): Promise<void> {
     if (launcher.state !== 'ready' || launcher.client === undefined) return;
     await this.#checkAlive(ctx, launcher);
-    if (await isListening(launcher.client.socketPath)) launcher.lastAnswerAt = ctx.now();
-    else if (ctx.now() - launcher.lastAnswerAt > this.#options.watchdogMs) await this.giveUp(ctx, launcher, 'it does not answer');
+    if (await isListening(launcher.client.socketPath)) answered(launcher);
+    else if (silence(ctx, launcher) > this.#options.watchdogMs) await this.giveUp(ctx, launcher, 'it does not answer');
   }
 
   /** From now on the launcher counts as lost, also for a restarted agent. */
@@ -238,6 +255,8 @@ export class Launchers {
     this.#stopWatching(launcher);
     launcher.client?.close();
     delete launcher.client;
+    await launcher.socket?.close();
+    delete launcher.socket;
     if (launcher.dirs === undefined) return;
     const path = notifySocket(launcher.dirs);
     await this.#notify.unlisten(path);
@@ -251,6 +270,16 @@ export class Launchers {
     await Promise.all(this.all().map((launcher) => this.#detach(launcher)));
     await this.#notify.close();
   }
+}
+
+function answered(launcher: Launcher): void {
+  delete launcher.silentSince;
+}
+
+/** How long it has been asked in vain. This process may have stood still, or not have run, for any time before the first question. */
+function silence(ctx: Ctx, launcher: Launcher): number {
+  launcher.silentSince ??= ctx.now();
+  return ctx.now() - launcher.silentSince;
 }
 
 function setDomain(launcher: Launcher, domain: DomainReport | undefined): void {

@@ -1,6 +1,6 @@
 // Where a launcher pod's volumes lie below the kubelet's pods directory, and its command socket in there. Only looks; directories are
-// opened beneath the pods directory, names inside them belong to the launcher and are never followed if they are links.
-import { lstat } from 'node:fs/promises';
+// opened beneath the pods directory; names inside them belong to the launcher, and no link leads out of them.
+import { stat } from 'node:fs/promises';
 import { hasCode } from '../../base/errors.js';
 import { existsBeneath, openBeneath, type SafePath } from '../../linux/safe-path.js';
 
@@ -41,22 +41,21 @@ async function openIfThere(root: string, inside: string): Promise<SafePath | und
 
 export type SocketName = 'launcher-sock' | 'launcher-init-sock';
 
-/** The name under which the launcher listens now: the second until its libvirt is up. */
-export async function commandSocket(dirs: PodDirs): Promise<{ readonly name: SocketName; readonly path: string } | undefined> {
-  for (const name of ['launcher-sock', 'launcher-init-sock'] as const) {
-    const path = `${dirs.sockets.path}/${name}`;
-    if (await isSocket(path)) return { name, path };
-  }
-  return undefined;
+export interface CommandSocket {
+  readonly name: SocketName;
+  /** Open until the caller closes it; its path leads to this very socket, even when the pod puts something else in its place. */
+  readonly found: SafePath;
 }
 
-async function isSocket(path: string): Promise<boolean> {
-  try {
-    return (await lstat(path)).isSocket();
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw err;
+/** The socket on which the launcher listens now: under the second name until its libvirt is up. */
+export async function commandSocket(dirs: PodDirs): Promise<CommandSocket | undefined> {
+  for (const name of ['launcher-sock', 'launcher-init-sock'] as const) {
+    const found = await openIfThere(dirs.sockets.path, name);
+    if (found === undefined) continue;
+    if ((await stat(found.path)).isSocket()) return { name, found };
+    await found.close();
   }
+  return undefined;
 }
 
 export const notifySocket = (dirs: PodDirs): string => `${dirs.public.path}/domain-notify-pipe.sock`;

@@ -7,8 +7,5 @@ export interface CmdInfoMethods {
 export type CmdInfoRequest = Record<string, never>;
 
 export interface CmdInfoResponse {
-  supportedCmdVersions: string[];
-  supportedKubeVirtAPIVersions: string[];
-  supportedDomainVersions: string[];
-  supportedDomainStatsVersions: string[];
+  supportedCmdVersions: number[];
 }

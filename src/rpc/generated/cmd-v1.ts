@@ -24,7 +24,6 @@ export interface CmdMethods {
   GetGuestInfo: { request: EmptyRequest; response: GuestInfoResponse };
   GetUsers: { request: EmptyRequest; response: GuestUserListResponse };
   GetFilesystems: { request: EmptyRequest; response: GuestFilesystemsResponse };
-  GetDevices: { request: EmptyRequest; response: GuestDevicesResponse };
   GetQemuVersion: { request: EmptyRequest; response: QemuVersionResponse };
   GetDomainDirtyRateStats: { request: EmptyRequest; response: DirtyRateStatsResponse };
   GetScreenshot: { request: VMIRequest; response: ScreenshotResponse };
@@ -192,11 +191,6 @@ export interface GuestUserListResponse {
 export interface GuestFilesystemsResponse {
   response: Response | null;
   guestFilesystemsResponse: string;
-}
-
-export interface GuestDevicesResponse {
-  response: Response | null;
-  guestDevicesResponse: string;
 }
 
 export interface QemuVersionResponse {

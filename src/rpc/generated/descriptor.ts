@@ -23,23 +23,8 @@ export const descriptor = {
          "fields": {
           "supportedCmdVersions": {
            "rule": "repeated",
-           "type": "string",
+           "type": "uint32",
            "id": 1
-          },
-          "supportedKubeVirtAPIVersions": {
-           "rule": "repeated",
-           "type": "string",
-           "id": 2
-          },
-          "supportedDomainVersions": {
-           "rule": "repeated",
-           "type": "string",
-           "id": 3
-          },
-          "supportedDomainStatsVersions": {
-           "rule": "repeated",
-           "type": "string",
-           "id": 4
           }
          }
         }
@@ -140,10 +125,6 @@ export const descriptor = {
           "GetFilesystems": {
            "requestType": "EmptyRequest",
            "responseType": "GuestFilesystemsResponse"
-          },
-          "GetDevices": {
-           "requestType": "EmptyRequest",
-           "responseType": "GuestDevicesResponse"
           },
           "GetQemuVersion": {
            "requestType": "EmptyRequest",
@@ -613,18 +594,6 @@ export const descriptor = {
           }
          }
         },
-        "GuestDevicesResponse": {
-         "fields": {
-          "response": {
-           "type": "Response",
-           "id": 1
-          },
-          "guestDevicesResponse": {
-           "type": "string",
-           "id": 2
-          }
-         }
-        },
         "QemuVersionResponse": {
          "fields": {
           "response": {
@@ -952,23 +921,8 @@ export const descriptor = {
          "fields": {
           "supportedNotifyVersions": {
            "rule": "repeated",
-           "type": "string",
+           "type": "uint32",
            "id": 1
-          },
-          "supportedDomainVersions": {
-           "rule": "repeated",
-           "type": "string",
-           "id": 2
-          },
-          "supportedK8SMetaAPIVersions": {
-           "rule": "repeated",
-           "type": "string",
-           "id": 3
-          },
-          "supportedK8SEventAPIVersions": {
-           "rule": "repeated",
-           "type": "string",
-           "id": 4
           }
          }
         }

@@ -7,8 +7,5 @@ export interface NotifyInfoMethods {
 export type NotifyInfoRequest = Record<string, never>;
 
 export interface NotifyInfoResponse {
-  supportedNotifyVersions: string[];
-  supportedDomainVersions: string[];
-  supportedK8SMetaAPIVersions: string[];
-  supportedK8SEventAPIVersions: string[];
+  supportedNotifyVersions: number[];
 }

@@ -29,7 +29,7 @@ function framed(message: Buffer): Buffer {
 const STATUS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   '1': ['LauncherUnreachable', 'the call was cancelled'],
   '4': ['Timeout', 'there was no answer in time'],
-  '12': ['Invalid', 'the peer does not know this call; it runs another version'],
+  '12': ['NotImplemented', 'the peer does not know this call; it runs another version'],
   '14': ['LauncherUnreachable', 'the peer is going away'],
 };
 

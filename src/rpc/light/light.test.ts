@@ -90,7 +90,7 @@ describe('errors are those of the full client', () => {
 
   it('a call the launcher does not serve', async () => {
     await serve({});
-    expect(await bothCodes({}, (client) => client.ping())).toEqual(['Invalid', 'Invalid']);
+    expect(await bothCodes({}, (client) => client.ping())).toEqual(['NotImplemented', 'NotImplemented']);
   });
 
   it('a late answer', async () => {
