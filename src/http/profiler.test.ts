@@ -76,12 +76,13 @@ describe('profilerRoutes', () => {
     expect(await call(path, false, {})).toMatchObject({ status: 403, body });
   });
 
-  it.each([
+  const rows: readonly (readonly [string, Partial<Profiler>, number, string])[] = [
     ['/start-profiler', { start: async () => undefined }, 200, ''],
     ['/stop-profiler', { stop: async () => undefined }, 200, ''],
     ['/dump-profiler', { dump: async () => ({ 'a.cpuprofile': Buffer.from('hi') }) }, 200, '{"pprofData":{"a.cpuprofile":"aGk="}}'],
     ['/start-profiler', broken, 500, 'could not start internal profiling: no inspector'],
-  ] as const)('%s', async (path, profiler, status, body) => {
+  ];
+  it.each(rows)('%s', async (path, profiler, status, body) => {
     const answer = await call(path, true, profiler);
     expect([answer.status, String(answer.body ?? '')]).toEqual([status, body]);
   });
