@@ -5,7 +5,7 @@ import { type ConfigMap, isDeleting, type KubeVirt } from '../api/index.js';
 import { KvError } from '../base/errors.js';
 import { Metrics } from '../base/metrics.js';
 import { type ClusterConfig, clusterConfig } from '../core/config/cluster-config.js';
-import { createHttpsServer, type HttpsServer, type HttpsServerOptions } from '../http/index.js';
+import { createHttpsServer, type HttpsServer, type HttpsServerOptions, profilerRoutes } from '../http/index.js';
 import { currentNamespace, kubeTransport, loadKubeConfig } from '../runtime/kube-config.js';
 import { RuntimeManager } from '../runtime/manager.js';
 import { CONFIG_MAPS, KUBEVIRTS } from '../runtime/resources.js';
@@ -150,6 +150,8 @@ function aggregatedApi(
   });
 }
 
+const profiles = ({ spec }: ClusterConfig): boolean => spec.developerConfiguration?.clusterProfiler === true;
+
 function serverOf(ctx: ProcessContext, followed: Followed): HttpsServer {
   const { clock, log } = ctx;
   const { manager, metrics, namespace, config, frontProxy } = followed;
@@ -166,7 +168,7 @@ function serverOf(ctx: ProcessContext, followed: Followed): HttpsServer {
     host: flags.listen,
     port: flags.port,
     clock,
-    routes: [...webhooks, ...api.routes],
+    routes: [...webhooks, ...api.routes, ...profilerRoutes({ isEnabled: () => profiles(config()), clock, log })],
     upgrades: api.upgrades,
     metrics: async () => ({ contentType: metrics.contentType, body: await metrics.text() }),
     health: () => (manager.hasSynced() ? manager.problems()[0] : 'the caches have not synced yet'),

@@ -1,7 +1,7 @@
 // virt-controller: runs the controllers on the leader of its replicas; every replica serves health, leadership and metrics.
 import { keyOf } from '../api/index.js';
 import { Metrics } from '../base/metrics.js';
-import { createHttpsServer, text } from '../http/index.js';
+import { createHttpsServer, profilerRoutes, text } from '../http/index.js';
 import { clusterFacts } from '../operators/cluster-facts.js';
 import { startNodeController } from '../operators/node/reconciler.js';
 import { renderLauncherPod } from '../operators/pod-template/index.js';
@@ -12,6 +12,7 @@ import { currentNamespace, kubeTransport, loadKubeConfig } from '../runtime/kube
 import { RuntimeManager } from '../runtime/manager.js';
 import { ControllerProcess, type ProcessOptions } from '../runtime/operator-base.js';
 import { type ProcessContext, parseFlags, runProcess } from './process.js';
+import { followProfiling } from './profiling.js';
 
 const NAME = 'virt-controller';
 const flags = parseFlags(NAME, {
@@ -35,7 +36,7 @@ class VirtController extends ControllerProcess {
   constructor(options: ProcessOptions) {
     super(options);
     const facts = clusterFacts(this.manager, () => this.#kubernetesVersion);
-    startVmController(this.manager, { random: Math.random });
+    startVmController(this.manager, { random: Math.random, config: facts.config });
     startVmiController(this.manager, {
       launcherImage: flags['launcher-image'],
       renderPod: (seen: Seen) =>
@@ -76,7 +77,10 @@ async function main(ctx: ProcessContext): Promise<void> {
     log: ctx.log,
     host: flags.listen,
     port: flags.port,
-    routes: [{ method: 'GET', path: '/leader', handler: async () => (manager.isLeader() ? text(200, 'leader') : text(200, 'follower')) }],
+    routes: [
+      { method: 'GET', path: '/leader', handler: async () => (manager.isLeader() ? text(200, 'leader') : text(200, 'follower')) },
+      ...profilerRoutes({ isEnabled: followProfiling(manager), clock: ctx.clock, log: ctx.log }),
+    ],
     metrics: async () => ({ contentType: metrics.registry.contentType, body: await metrics.registry.metrics() }),
     health: () => (manager.hasSynced() ? manager.problems()[0] : 'the caches have not synced yet'),
   });

@@ -1,7 +1,7 @@
 // virt-handler: the node agent. Reads flags and environment, opens its two ports, and runs the agent until a signal comes. Guests go on
 // without it: nothing here ends a launcher.
 import { Metrics } from '../base/metrics.js';
-import { createHttpsServer } from '../http/index.js';
+import { createHttpsServer, profilerRoutes } from '../http/index.js';
 import { followCluster } from '../node/cluster-settings.js';
 import { createConsoleServer } from '../node/console/console-server.js';
 import { durationSeconds } from '../node/console/duration.js';
@@ -9,6 +9,7 @@ import { createNodeAgent } from '../node/node-agent.js';
 import { currentNamespace, kubeTransport, loadKubeConfig } from '../runtime/kube-config.js';
 import { HANDLER_LIMIT, RuntimeManager } from '../runtime/manager.js';
 import { type ProcessContext, parseFlags, runProcess } from './process.js';
+import { followProfiling } from './profiling.js';
 
 const NAME = 'virt-handler';
 const flags = parseFlags(NAME, {
@@ -91,7 +92,7 @@ async function main(ctx: ProcessContext): Promise<void> {
     log: ctx.log,
     host: flags.listen,
     port: flags.port,
-    routes: [],
+    routes: profilerRoutes({ isEnabled: followProfiling(manager), clock: ctx.clock, log: ctx.log }),
     metrics: async () => ({ contentType: metrics.contentType, body: await metrics.text() }),
     health: () => (manager.hasSynced() ? manager.problems()[0] : 'the caches have not synced yet'),
   });

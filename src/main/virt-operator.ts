@@ -7,7 +7,7 @@ import { type KubeObject, type KubeVirt, keyOf, type Secret } from '../api/index
 import { createAuthority, isMatchingPair } from '../base/crypto/certificates.js';
 import { hasCode, KvError, messageOf } from '../base/errors.js';
 import { Metrics } from '../base/metrics.js';
-import { createHttpsServer, type Route } from '../http/index.js';
+import { createHttpsServer, profilerRoutes, type Route } from '../http/index.js';
 import {
   admitKubeVirtCreate,
   admitKubeVirtDelete,
@@ -32,6 +32,7 @@ import { reviewHandler } from '../webhooks/server.js';
 import { createStructuralCheck } from '../webhooks/structural.js';
 import { refuse, structuralVerdict, type Verdict } from '../webhooks/verdict.js';
 import { type ProcessContext, parseFlags, runProcess } from './process.js';
+import { followProfiling } from './profiling.js';
 
 const NAME = 'virt-operator';
 const flags = parseFlags(NAME, {
@@ -202,7 +203,7 @@ async function main(ctx: ProcessContext): Promise<void> {
     createHttpsServer({
       ...common,
       port: flags.port,
-      routes: [],
+      routes: profilerRoutes({ isEnabled: followProfiling(manager), clock: ctx.clock, log: ctx.log }),
       metrics: async () => ({ contentType: metrics.contentType, body: await metrics.text() }),
       health: () => manager.problems()[0],
     }),
