@@ -153,7 +153,8 @@ export const CMD_CODECS: CodecTable = {
   syncVirtualMachine: command(SYNC_MS),
   pauseVirtualMachine: command(),
   unpauseVirtualMachine: command(),
-  unfreezeVirtualMachine: command(),
+  // A thaw waits for every file system of the guest.
+  unfreezeVirtualMachine: command(LONG_MS),
   resetVirtualMachine: command(),
   softRebootVirtualMachine: command(),
   shutdownVirtualMachine: command(),

@@ -101,6 +101,16 @@ describe('commands', () => {
     });
   });
 
+  it.each([
+    ['pause', `?uid=${UID}`, 202],
+    ['pause', '?uid=of-an-earlier-one', 404],
+    ['userlist', '?uid=of-an-earlier-one', 404],
+  ])('%s%s: means one VMI, not whoever has its name', async (verb, query, status) => {
+    const answer = await request(verb === 'pause' ? 'PUT' : 'GET', `${BASE}/${verb}${query}`);
+    expect(answer.status).toBe(status);
+    expect(calls).toHaveLength(status === 202 ? 1 : 0);
+  });
+
   it('refuses clients with another name', async () => {
     expect((await request('PUT', `${BASE}/pause`, '', 'stranger')).status).toBe(403);
     expect(calls).toEqual([]);

@@ -74,6 +74,11 @@ async function withVm(deps: ConsoleDeps, request: HttpRequest, answer: (found: F
   const { namespace = '', name = '' } = request.params;
   const found = deps.find(namespace, name);
   if (found === undefined) return text(404, `VMI ${namespace}/${name} does not run on this node`);
+  const uid = request.query.get('uid');
+  // One of the same name, from before or after, is another guest.
+  if (uid && uid !== found.vmi.metadata.uid) {
+    return text(404, `VMI ${namespace}/${name} with the uid ${uid} does not run on this node; try again`);
+  }
   try {
     return await answer(found);
   } catch (err) {
