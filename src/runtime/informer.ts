@@ -15,6 +15,8 @@ import type { WatchEvent } from './watch-stream.js';
 export interface InformerOptions<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly list?: ListOptions;
+  /** See types.ts. */
+  readonly whenServed?: boolean;
   readonly client: WatchClient;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,10 +29,13 @@ export interface InformerOptions<T extends KubeObject> {
 const FAILURES_BEFORE_RELIST = 3;
 // A watch that ends sooner than this counts as a failure, or a broken proxy would make us spin.
 const SHORT_WATCH_MS = 1_000;
+/** How soon a kind that appears is noticed. */
+const NOT_SERVED_RETRY_MS = 5_000;
 
 export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly resource: Resource<T>;
   readonly synced: Promise<void>;
+  readonly whenServed: boolean;
   readonly #options: InformerOptions<T>;
   readonly #store: IndexedStore<T>;
   readonly #handlers: InformerHandler<T>[] = [];
@@ -45,6 +50,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   constructor(options: InformerOptions<T>) {
     this.resource = options.resource;
+    this.whenServed = options.whenServed ?? false;
     this.#options = options;
     this.#store = new IndexedStore(resourceName(options.resource));
     this.#log = options.log.child({ resource: resourceName(options.resource) });
@@ -89,9 +95,17 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         await (isListing ? this.#relist() : this.#watch(signal));
       } catch (err) {
         if (signal.aborted) return;
-        await (isListing ? this.#wait(err, this.#listBackoff, signal) : this.#recover(err, signal));
+        if (isListing && this.whenServed && hasCode(err, 'NotFound')) await this.#notServed(signal);
+        else await (isListing ? this.#wait(err, this.#listBackoff, signal) : this.#recover(err, signal));
       }
     }
+  }
+
+  async #notServed(signal: AbortSignal): Promise<void> {
+    this.#lastContactAt = this.#options.clock.now();
+    this.#isSynced = false;
+    for (const key of this.#store.keys()) this.#remove(key);
+    await sleep(this.#options.clock, NOT_SERVED_RETRY_MS, signal);
   }
 
   async #recover(err: unknown, signal: AbortSignal): Promise<void> {

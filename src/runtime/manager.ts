@@ -21,8 +21,8 @@ import type {
   EventRecorder,
   Expectations,
   Informer,
+  InformerScope,
   KubeClient,
-  ListOptions,
   Manager,
   Resource,
 } from './types.js';
@@ -76,8 +76,8 @@ export class RuntimeManager implements Manager {
     }
   }
 
-  informer<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Informer<T> {
-    const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
+  informer<T extends KubeObject>(resource: Resource<T>, options: InformerScope = {}): Informer<T> {
+    const { namespace = '', labelSelector = '', fieldSelector = '', whenServed = false } = options;
     const id = [resourceName(resource), resource.version, namespace, labelSelector, fieldSelector].join('|');
     const known = this.#informers.get(id);
     if (known) return known as unknown as SharedInformer<T>;
@@ -85,6 +85,7 @@ export class RuntimeManager implements Manager {
     const informer = new SharedInformer<T>({
       resource,
       list: options,
+      whenServed,
       client: this.#client,
       clock,
       log,
@@ -118,7 +119,7 @@ export class RuntimeManager implements Manager {
   }
 
   hasSynced(): boolean {
-    return [...this.#informers.values()].every((informer) => informer.hasSynced());
+    return [...this.#informers.values()].every((informer) => informer.whenServed || informer.hasSynced());
   }
 
   problems(): readonly string[] {
@@ -137,7 +138,8 @@ export class RuntimeManager implements Manager {
     for (const informer of informers) this.#work.push(informer.run(all));
     let failure: unknown;
     try {
-      await Promise.race([Promise.all(informers.map(({ synced }) => synced)), aborted(all)]);
+      const awaited = informers.filter(({ whenServed }) => !whenServed);
+      await Promise.race([Promise.all(awaited.map(({ synced }) => synced)), aborted(all)]);
       if (!all.aborted && (await this.#lead(all))) await this.#workUntilStopped(all);
     } catch (err) {
       failure = err;

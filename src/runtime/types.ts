@@ -26,6 +26,11 @@ export interface ListOptions {
   readonly fieldSelector?: string;
 }
 
+export interface InformerScope extends ListOptions {
+  /** The kind may not be served (yet, or any more): the cache is then empty and not in sync, and nobody waits for it or calls it a problem. */
+  readonly whenServed?: boolean;
+}
+
 export interface WriteOptions {
   /** 'status', 'scale', 'finalizers', … */
   readonly subresource?: string;
@@ -141,7 +146,7 @@ export interface Expectations {
 export interface Manager {
   readonly client: KubeClient;
   /** Same arguments, same informer. */
-  informer<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Informer<T>;
+  informer<T extends KubeObject>(resource: Resource<T>, options?: InformerScope): Informer<T>;
   controller(options: ControllerOptions): Controller;
   events(component: string): EventRecorder;
   newExpectations(): Expectations;

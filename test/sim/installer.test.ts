@@ -53,7 +53,9 @@ class Cluster {
     this.server.store.onChange((collection, { object, type }) => {
       if (type === 'DELETED') return;
       if (collection === 'apps/deployments' || collection === 'apps/daemonsets') this.#rollOut(collection, object);
-      if (collection.endsWith('/customresourcedefinitions') && object.metadata.deletionTimestamp) this.#empty(object);
+      if (!collection.endsWith('/customresourcedefinitions')) return;
+      if (object.metadata.deletionTimestamp) this.#empty(object);
+      else this.#establish(collection, object);
     });
   }
 
@@ -67,6 +69,16 @@ class Cluster {
       const status = { observedGeneration: generation, replicas: n, updatedReplicas: n, availableReplicas: n };
       const agents = { desiredNumberScheduled: 2, updatedNumberScheduled: n, numberAvailable: n };
       this.server.store.update(collection, { ...now, status: { ...status, ...agents } } as KubeObject, 'status');
+    });
+  }
+
+  #establish(collection: string, crd: WithStatus): void {
+    if (crd.status) return;
+    this.clock.after(300, () => {
+      const now: WithStatus | undefined = this.server.store.list(collection).find(({ metadata }) => metadata.uid === crd.metadata.uid);
+      if (!now || now.status) return;
+      const conditions = [{ type: 'Established', status: 'True' }];
+      this.server.store.update(collection, { ...now, status: { conditions } } as KubeObject, 'status');
     });
   }
 

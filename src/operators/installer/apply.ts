@@ -23,7 +23,12 @@ export interface Pass {
   readonly lastSeen: readonly GenerationStatus[];
 }
 
+/** Whose generations are kept: of Kubernetes' own groups. A hundred instance types would only make the CR long. */
+const hasKeptGeneration = ({ group }: Resource<KubeObject>): boolean => group === 'apps' || group === 'policy' || group.endsWith('.k8s.io');
+
 const RECREATE_AFTER_MS = 1000;
+/** Requests under way at once: the API server takes longer for each than we do. */
+const PARALLEL = 16;
 /** Parts of these cannot be changed (roleRef, selector): they are made anew instead. */
 const RECREATED = new Set(['RoleBinding', 'ClusterRoleBinding', 'Deployment', 'DaemonSet']);
 
@@ -56,6 +61,23 @@ export class Applier {
     const result = existing ? await this.#repair(resource, existing, desired, ctx) : await this.#create(resource, desired, ctx);
     this.#note(resource, result);
     return result as T;
+  }
+
+  /** In any order: nothing of the list depends on another part of it. Ends with the first failure, after what was under way. */
+  async applyAll(objects: readonly KubeObject[], ctx: Ctx): Promise<void> {
+    const waiting = [...objects];
+    const failures: unknown[] = [];
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next && failures.length === 0; next = waiting.shift()) {
+        try {
+          await this.apply(next, ctx);
+        } catch (err) {
+          failures.push(err); // thrown below, when no request is under way any more
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: PARALLEL }, work));
+    if (failures.length > 0) throw failures[0];
   }
 
   async #create(resource: Resource<KubeObject>, desired: KubeObject, ctx: Ctx): Promise<KubeObject> {
@@ -102,7 +124,7 @@ export class Applier {
   }
 
   #note(resource: Resource<KubeObject>, { metadata }: KubeObject): void {
-    if (metadata.generation === undefined) return;
+    if (metadata.generation === undefined || !hasKeptGeneration(resource)) return;
     this.#generations.push({
       group: resource.group,
       resource: resource.plural,

@@ -2,6 +2,7 @@
 // Repeats itself harmlessly; ends early where something must be ready first, and says what.
 import type { DaemonSet, Deployment, Pod } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
+import { hasCode, messageOf } from '../../base/errors.js';
 import type { KubeClient } from '../../runtime/types.js';
 import { Applier, type Pass } from './apply.js';
 import { CertificateKeeper, type Certifier } from './certificates/certificate-keeper.js';
@@ -31,24 +32,55 @@ export interface InstallOutcome {
   readonly gap: string | undefined;
   readonly created: boolean;
   readonly generations: Applier['generations'];
-  /** When the next certificate is due. */
+  /** When to look again even if nothing is heard: the next certificate is due, or something is not served or read yet. */
   readonly nextAt: number;
 }
+
+/** Nobody tells that a kind is served, or that an empty list of it was read. */
+const LOOK_AGAIN_MS = 1000;
 
 export async function install(input: InstallInput, ctx: Ctx): Promise<InstallOutcome> {
   const { client, certifier, kinds, namespace, set, pass, lifetimes } = input;
   const applier = new Applier({ client, kinds }, pass);
   const keeper = new CertificateKeeper({ certifier, namespace, lifetimes, kinds, applier });
-  for (const object of [...set.crds, ...set.rbac, ...set.services, ...set.policies]) await applier.apply(object, ctx);
+  await applyBase(input, applier, ctx);
   const trust = await keeper.keepAuthorities(ctx);
   // Before what trusts them: a webhook must not be called under a certificate that does not exist.
   await keeper.keepLeaves(trust, ctx);
-  for (const object of renderTrusting(namespace, trust.bundle)) await applier.apply(object, ctx);
-  for (const budget of set.budgets) await applier.apply(budget, ctx);
-  const { gap, created } = await applyWorkloads(input, applier, ctx);
-  if (created) await removeObsolete(client, kinds, applier.applied, ctx);
-  return { gap, created, generations: applier.generations, nextAt: keeper.nextAt };
+  await applier.applyAll([...renderTrusting(set.trusting, trust.bundle), ...set.budgets], ctx);
+  const { gap, created, isApiReady } = await applyWorkloads(input, applier, ctx);
+  const commonGap = isApiReady ? await applyCommon(input, applier, ctx) : undefined;
+  const isReading = kinds.isReading();
+  if (created && !isReading) await removeObsolete(client, managedNow(kinds), applier.applied, ctx);
+  const nextAt = commonGap || isReading ? ctx.now() + LOOK_AGAIN_MS : keeper.nextAt;
+  return { gap: gap ?? commonGap, created, generations: applier.generations, nextAt };
 }
+
+/** Kinds and rights before everything; a right may be handed out in any order, since the operator holds them all. */
+async function applyBase({ kinds, set }: InstallInput, applier: Applier, ctx: Ctx): Promise<void> {
+  const monitoring = kinds.monitoring() ? set.monitoring : [];
+  await applier.applyAll([...set.crds, ...set.rbac, ...set.services, ...set.policies, ...monitoring], ctx);
+}
+
+/** Instance types and preferences: once their kinds are served and virt-api answers for them. Returns what is waited for. */
+async function applyCommon({ kinds, set }: InstallInput, applier: Applier, ctx: Ctx): Promise<string | undefined> {
+  if (!kinds.common()) return set.common.length > 0 ? 'the kinds of instance types are not served yet' : undefined;
+  try {
+    await applier.applyAll(set.common, ctx);
+    return undefined;
+  } catch (err) {
+    // virt-api has just become ready, and not every API server knows it yet.
+    if (!hasCode(err, 'Unavailable', 'Timeout', 'NotFound')) throw err;
+    ctx.log.info({ err: messageOf(err) }, 'The common instance types cannot be written yet');
+    return `the common instance types are not all there yet (${messageOf(err)})`;
+  }
+}
+
+const managedNow = (kinds: ManagedKinds): ManagedKinds['others'] => [
+  ...kinds.others,
+  ...(kinds.common() ?? []),
+  ...(kinds.monitoring() ?? []),
+];
 
 type Step = { readonly workload: keyof Workloads; readonly wait: boolean };
 
@@ -74,14 +106,16 @@ async function applyWorkloads(
   { set, order, podsOf }: InstallInput,
   applier: Applier,
   ctx: Ctx,
-): Promise<{ gap: string | undefined; created: boolean }> {
+): Promise<{ gap: string | undefined; created: boolean; isApiReady: boolean }> {
+  let isApiReady = false;
   const gaps: string[] = [];
   for (const { workload, wait } of ORDERS[order]) {
     const applied: Deployment | DaemonSet = await applier.apply<Deployment | DaemonSet>(set.workloads[workload], ctx);
     const name = applied.metadata.name ?? workload;
     const gap = rolloutGap(applied, name, podsOf(name));
+    if (workload === 'api') isApiReady = gap === undefined;
     if (gap) gaps.push(gap);
-    if (gap && wait) return { gap, created: false };
+    if (gap && wait) return { gap, created: false, isApiReady };
   }
-  return { gap: gaps.length > 0 ? gaps.join('; ') : undefined, created: true };
+  return { gap: gaps.length > 0 ? gaps.join('; ') : undefined, created: true, isApiReady };
 }

@@ -4,7 +4,7 @@ import { ANNOTATION, FINALIZER, type KubeVirt, keyOf, type ObjectKey, type Pod }
 import { metaTime } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, messageOf } from '../../base/errors.js';
-import { clusterConfig } from '../../core/config/cluster-config.js';
+import { type ClusterConfig, clusterConfig } from '../../core/config/cluster-config.js';
 import { changeFinalizers, finalizerOps, hasFinalizer } from '../../runtime/finalizers.js';
 import { mapOps } from '../../runtime/patch.js';
 import { KUBEVIRTS } from '../../runtime/resources.js';
@@ -14,10 +14,11 @@ import type { Certifier } from './certificates/certificate-keeper.js';
 import { lifetimes } from './certificates/specs.js';
 import type { ClusterShape } from './cluster-shape.js';
 import { type InstallOutcome, install } from './install.js';
-import { type InstallEnv, installContext } from './install-context.js';
+import { type InstallContext, type InstallEnv, installContext } from './install-context.js';
 import type { ManagedKinds } from './managed.js';
 import { type InstallSet, renderInstall } from './manifests/index.js';
-import { removeInstallation } from './remove.js';
+import { findMonitoring } from './monitoring-site.js';
+import { READING, removeInstallation } from './remove.js';
 import { nextStatus, type Situation, type Target } from './status.js';
 import { activeKubeVirt, productLabels, rolloutOrder, targetOf } from './target.js';
 
@@ -36,6 +37,8 @@ interface Observed {
   readonly set: InstallSet;
   readonly target: Target;
   readonly shape: ClusterShape;
+  /** Why this CR cannot be installed as it is. */
+  readonly problem?: string;
 }
 
 /** Before the CRDs of an old version carried the prefix. */
@@ -45,23 +48,36 @@ const LATEST_API_VERSION = 'v1';
 export const reconcileKubeVirt =
   (deps: InstallerDeps): Reconcile =>
   async (key, ctx) => {
-    const seen = observe(deps, key);
+    const seen = await observe(deps, key);
     if (!seen) return undefined;
     if (activeKubeVirt(deps.kubevirts(), deps.env.namespace) !== seen.kv) return await report(deps, seen, { kind: 'duplicate' }, ctx);
     return seen.kv.metadata.deletionTimestamp ? await remove(deps, seen, ctx) : await bringUp(deps, seen, ctx);
   };
 
-function observe({ env, kubevirts, shape }: InstallerDeps, key: ObjectKey): Observed | undefined {
+async function observe({ client, env, kinds, kubevirts, shape }: InstallerDeps, key: ObjectKey): Promise<Observed | undefined> {
   const kv = kubevirts().find((one) => keyOf(one) === key);
   if (!kv) return undefined;
   const cluster = shape();
-  const context = installContext(kv, env, cluster.schedulableNodes);
-  const config = clusterConfig(kv);
-  const set = renderInstall(context, (gate) => config.isEnabled(gate));
-  return { kv, set, target: targetOf(context, set), shape: cluster };
+  const monitoring = kinds.monitoring() ? await findMonitoring(client, kv.spec) : undefined;
+  const context = installContext(kv, env, { schedulableNodes: cluster.schedulableNodes, monitoring });
+  const { set, problem } = rendered(context, clusterConfig(kv));
+  return { kv, set, target: targetOf(context, set), shape: cluster, ...(problem ? { problem } : {}) };
+}
+
+/** Patches of the CR's owner that do not fit are a `problem`, and what would be installed without them is shown. */
+function rendered(context: InstallContext, config: ClusterConfig): { set: InstallSet; problem?: string } {
+  const isEnabled = (gate: string): boolean => config.isEnabled(gate);
+  try {
+    return { set: renderInstall(context, isEnabled) };
+  } catch (err) {
+    if (!hasCode(err, 'Invalid')) throw err;
+    const { customizeComponents: _, ...spec } = context.spec;
+    return { set: renderInstall({ ...context, spec }, isEnabled), problem: messageOf(err) };
+  }
 }
 
 async function bringUp(deps: InstallerDeps, seen: Observed, ctx: Ctx): Promise<Next> {
+  if (seen.problem) return await report(deps, seen, { kind: 'failed', message: seen.problem }, ctx);
   let adopted: Observed = { ...seen, kv: await adopt(deps.client, seen.kv) };
   let outcome: InstallOutcome;
   try {
@@ -80,7 +96,7 @@ async function bringUp(deps: InstallerDeps, seen: Observed, ctx: Ctx): Promise<N
     ? { kind: 'deploying', gap, created }
     : { kind: 'ready', generation: adopted.kv.metadata.generation ?? 0 };
   await report(deps, adopted, situation, ctx, generations);
-  return Number.isFinite(nextAt) ? { afterMs: Math.max(1000, nextAt - ctx.now()), why: 'a certificate is due' } : undefined;
+  return Number.isFinite(nextAt) ? { afterMs: Math.max(1000, nextAt - ctx.now()), why: gap ?? 'a certificate is due' } : undefined;
 }
 
 function installInput(deps: InstallerDeps, { kv, set, target }: Observed): Parameters<typeof install>[0] {
@@ -91,7 +107,7 @@ function installInput(deps: InstallerDeps, { kv, set, target }: Observed): Param
     kinds: deps.kinds,
     namespace: deps.env.namespace,
     set,
-    pass: { target, product: productLabels(kv, deps.env.version), lastSeen: status.generations ?? [] },
+    pass: { target, product: productLabels(kv, target.version), lastSeen: status.generations ?? [] },
     lifetimes: lifetimes(kv.spec),
     podsOf: deps.podsOf,
     order: rolloutOrder(status, target),
@@ -112,7 +128,10 @@ async function remove(deps: InstallerDeps, seen: Observed, ctx: Ctx): Promise<Ne
   if (!hasFinalizer(seen.kv, FINALIZER.kubevirt)) return undefined;
   try {
     const gap = await removeInstallation(client, kinds, ctx);
-    if (gap) return await report(deps, seen, { kind: 'deleting', gap }, ctx);
+    if (gap) {
+      await report(deps, seen, { kind: 'deleting', gap }, ctx);
+      return gap === READING ? { afterMs: 1000, why: gap } : undefined;
+    }
   } catch (err) {
     if (!hasCode(err, 'Conflict')) await report(deps, seen, { kind: 'deletion-failed', message: messageOf(err) }, ctx);
     throw err;

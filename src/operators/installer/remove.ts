@@ -6,7 +6,10 @@ import { hasCode } from '../../base/errors.js';
 import { changeFinalizers, dropFinalizers, hasFinalizer } from '../../runtime/finalizers.js';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../runtime/resources.js';
 import type { KubeClient, Resource } from '../../runtime/types.js';
-import type { ManagedKinds } from './managed.js';
+import type { ManagedKind, ManagedKinds } from './managed.js';
+
+/** Nothing is heard when that has happened. */
+export const READING = 'reading what there is to remove';
 
 /** One step further; returns what is still there, or undefined when nothing is. */
 export async function removeInstallation(client: KubeClient, kinds: ManagedKinds, ctx: Ctx): Promise<string | undefined> {
@@ -15,12 +18,12 @@ export async function removeInstallation(client: KubeClient, kinds: ManagedKinds
     await removeCrds(client, crds, ctx);
     return `waiting for the objects of ${crds.map(({ metadata }) => metadata.name).join(', ')} to end`;
   }
+  if (kinds.isReading()) return READING;
   const left: string[] = [];
-  for (const { resource, store } of kinds.others) {
-    for (const object of store.list()) {
-      await remove(client, resource, object, ctx);
-      left.push(`${resource.kind} ${keyOf(object)}`);
-    }
+  for (const { resource, store } of [...kinds.others, ...(kinds.monitoring() ?? [])]) {
+    const objects = store.list();
+    await Promise.all(objects.map((object) => remove(client, resource, object, ctx)));
+    left.push(...objects.map((object) => `${resource.kind} ${keyOf(object)}`));
   }
   return left.length === 0 ? undefined : `removing ${left.length} objects`;
 }
@@ -60,8 +63,13 @@ async function remove(client: KubeClient, resource: Resource<KubeObject>, object
 }
 
 /** Objects of an earlier version that are no longer part of the installation; `wanted` holds `Kind/key`. */
-export async function removeObsolete(client: KubeClient, kinds: ManagedKinds, wanted: ReadonlySet<string>, ctx: Ctx): Promise<void> {
-  for (const { resource, store } of kinds.others) {
+export async function removeObsolete(
+  client: KubeClient,
+  kinds: readonly ManagedKind[],
+  wanted: ReadonlySet<string>,
+  ctx: Ctx,
+): Promise<void> {
+  for (const { resource, store } of kinds) {
     for (const object of store.list()) {
       if (!wanted.has(`${resource.kind}/${keyOf(object)}`)) await remove(client, resource, object, ctx);
     }

@@ -49,11 +49,15 @@ export function activeKubeVirt(all: readonly KubeVirt[], namespace: string): Kub
   return all.filter(({ metadata }) => metadata.namespace === namespace).sort((a, b) => (age(a) < age(b) ? -1 : 1))[0];
 }
 
-/** Labels that the CR's owner wants on everything. */
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+/** Labels that the CR's owner wants on everything; what cannot be a label's value is left out. */
 export function productLabels({ spec }: KubeVirt, version: string): Record<string, string> {
+  const valid = (text: string | undefined): string => (text !== undefined && LABEL_VALUE.test(text) ? text : '');
+  const [component, name] = [valid(spec.productComponent), valid(spec.productName)];
   return {
-    'app.kubernetes.io/component': spec.productComponent || 'kubevirt',
-    'app.kubernetes.io/version': spec.productVersion || version,
-    ...(spec.productName ? { 'app.kubernetes.io/part-of': spec.productName } : {}),
+    'app.kubernetes.io/component': component || 'kubevirt',
+    'app.kubernetes.io/version': valid(spec.productVersion) || valid(version),
+    ...(name ? { 'app.kubernetes.io/part-of': name } : {}),
   };
 }

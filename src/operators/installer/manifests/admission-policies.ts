@@ -1,23 +1,21 @@
-// Node restriction: with the node agent's token a node can change only itself, and of itself only our labels and annotations.
-// Checked by the API server (CEL), because the token lies on every node. Pure.
+// Node restriction: with the node agent's token a node can change only itself, and of itself only our labels and annotations, and of
+// virtual machines only the state of those that run on it or move to or from it. Checked by the API server (CEL), because the token
+// lies on every node. Pure.
 import { LABEL, type ValidatingAdmissionPolicy, type ValidatingAdmissionPolicyBinding } from '../../../api/index.js';
 import { ACCOUNT } from './names.js';
+import { deny, type PolicyObject, policyWithBinding } from './policy-parts.js';
 
-const POLICY = 'kubevirt-node-restriction-policy';
-const BINDING = 'kubevirt-node-restriction-binding';
-const API_VERSION = 'admissionregistration.k8s.io/v1';
 const NODE_NAME_CLAIM = 'authentication.kubernetes.io/node-name';
 const MUTABLE_METADATA = ['labels', 'annotations', 'managedFields', 'resourceVersion'];
 
-/** CEL: the keys of a map (maybe absent) that are not ours. */
-const foreignKeys = (path: string): string => `(has(${path}) ? ${path} : {}).filter(k, !k.contains('kubevirt.io') && k != 'cpumanager')`;
-const sameValues = (next: string, old: string, keys: string): string => `variables.${keys}.all(k, k in ${old} && ${next}[k] == ${old}[k])`;
+/** The token names the node of the pod that it was given to; empty for a token that is bound to none. */
+const OWN_NODE = { name: 'ownNode', expression: `request.userInfo.extra[?'${NODE_NAME_CLAIM}'].orValue([''])[0]` };
 
-const deny = (expression: string, message: string): { expression: string; message: string; reason: string } => ({
-  expression,
-  message,
-  reason: 'Forbidden',
-});
+/** CEL: the keys of a map (maybe absent) that are not ours. */
+const foreignKeys = (path: string, more = ''): string => `(has(${path}) ? ${path} : {}).filter(k, !k.contains('kubevirt.io')${more})`;
+/** The CPU manager's state is a node label without our prefix. */
+const foreignLabels = (path: string): string => foreignKeys(path, " && k != 'cpumanager'");
+const sameValues = (next: string, old: string, keys: string): string => `variables.${keys}.all(k, k in ${old} && ${next}[k] == ${old}[k])`;
 
 const metadataUnchanged = (): string => {
   const fixed = `!(k in [${MUTABLE_METADATA.map((name) => `'${name}'`).join(', ')}])`;
@@ -25,24 +23,21 @@ const metadataUnchanged = (): string => {
   return `${kept('oldObject', 'object', '')} && ${kept('object', 'oldObject', ' && object.metadata[k] == oldObject.metadata[k]')}`;
 };
 
-function policy(namespace: string): ValidatingAdmissionPolicy {
-  return {
-    apiVersion: API_VERSION,
-    kind: 'ValidatingAdmissionPolicy',
-    metadata: { name: POLICY },
+/** Policies of this file judge only the node agent. */
+const agentOnly = (namespace: string): { name: string; expression: string }[] => [
+  { name: 'virt-handler-user-only', expression: `request.userInfo.username == 'system:serviceaccount:${namespace}:${ACCOUNT.handler}'` },
+];
+
+const nodePolicy = (namespace: string): PolicyObject[] =>
+  policyWithBinding('kubevirt-node-restriction', {
+    match: { apiGroups: [''], apiVersions: ['*'], operations: ['UPDATE'], resources: ['nodes'] },
+    bindTo: { apiGroups: [''], apiVersions: ['*'], operations: ['*'], resources: ['nodes'] },
     spec: {
-      failurePolicy: 'Fail',
-      matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['*'], operations: ['UPDATE'], resources: ['nodes'] }] },
-      matchConditions: [
-        {
-          name: 'virt-handler-user-only',
-          expression: `request.userInfo.username == 'system:serviceaccount:${namespace}:${ACCOUNT.handler}'`,
-        },
-      ],
+      matchConditions: agentOnly(namespace),
       variables: [
-        { name: 'ownNode', expression: `request.userInfo.extra[?'${NODE_NAME_CLAIM}'].orValue([''])[0]` },
-        { name: 'oldLabels', expression: foreignKeys('oldObject.metadata.labels') },
-        { name: 'newLabels', expression: foreignKeys('object.metadata.labels') },
+        OWN_NODE,
+        { name: 'oldLabels', expression: foreignLabels('oldObject.metadata.labels') },
+        { name: 'newLabels', expression: foreignLabels('object.metadata.labels') },
         { name: 'oldAnnotations', expression: foreignKeys('oldObject.metadata.annotations') },
         { name: 'newAnnotations', expression: foreignKeys('object.metadata.annotations') },
       ],
@@ -65,21 +60,33 @@ function policy(namespace: string): ValidatingAdmissionPolicy {
         ),
       ],
     },
-  };
-}
+  });
+
+/** Where a VMI is, and during a migration where it comes from and goes to: as it was before the change. */
+const NODES_OF_VMI = [
+  `oldObject.metadata.?labels[?'${LABEL.nodeName}']`,
+  `oldObject.metadata.?labels[?'${LABEL.migrationTargetNodeName}']`,
+  'oldObject.?status.?nodeName',
+  'oldObject.?status.?migrationState.?sourceNode',
+  'oldObject.?status.?migrationState.?targetNode',
+].map((path) => `${path}.orValue('')`);
+
+const vmiPolicy = (namespace: string): PolicyObject[] => {
+  const match = { apiGroups: ['kubevirt.io'], apiVersions: ['*'], operations: ['UPDATE'], resources: ['virtualmachineinstances'] };
+  return policyWithBinding('kubevirt-vmi-restriction', {
+    match,
+    bindTo: match,
+    spec: {
+      matchConditions: agentOnly(namespace),
+      variables: [OWN_NODE, { name: 'nodes', expression: `[${NODES_OF_VMI.join(', ')}]` }],
+      validations: [
+        deny("variables.ownNode != '' && variables.ownNode in variables.nodes", 'this user cannot modify this virtual machine instance'),
+        deny('object.spec == oldObject.spec', 'this user cannot modify spec of virtual machine instance'),
+      ],
+    },
+  });
+};
 
 export function admissionPolicies(namespace: string): (ValidatingAdmissionPolicy | ValidatingAdmissionPolicyBinding)[] {
-  return [
-    policy(namespace),
-    {
-      apiVersion: API_VERSION,
-      kind: 'ValidatingAdmissionPolicyBinding',
-      metadata: { name: BINDING, labels: { [LABEL.app]: 'kubevirt-node-restriction' } },
-      spec: {
-        policyName: POLICY,
-        validationActions: ['Deny'],
-        matchResources: { resourceRules: [{ apiGroups: [''], apiVersions: ['*'], operations: ['*'], resources: ['nodes'] }] },
-      },
-    },
-  ];
+  return [...nodePolicy(namespace), ...vmiPolicy(namespace)];
 }

@@ -19,7 +19,8 @@ const env: InstallEnv = {
   launcherImage: 'reg/kv/launcher:v1',
   extraEnv: {},
 };
-const context = (spec: KubeVirtSpec = {}, nodes = 3): InstallContext => installContext({ metadata: { name: 'kv' }, spec }, env, nodes);
+const context = (spec: KubeVirtSpec = {}, nodes = 3): InstallContext =>
+  installContext({ metadata: { name: 'kv' }, spec }, env, { schedulableNodes: nodes });
 const set = (spec: KubeVirtSpec = {}, nodes = 3) => renderInstall(context(spec, nodes), () => true);
 const pods = (spec: KubeVirtSpec = {}): PodSpec[] =>
   Object.values(set(spec).workloads).map((workload) => workload.spec?.template.spec as PodSpec);
@@ -168,7 +169,9 @@ describe('target', () => {
 });
 
 it('trusts one bundle everywhere', () => {
-  const texts = renderTrusting('kubevirt', 'PEM').map((object) => JSON.stringify(object));
+  const texts = renderTrusting({ namespace: 'kubevirt', containerPaths: true, custom: undefined }, 'PEM').map((object) =>
+    JSON.stringify(object),
+  );
   for (const text of texts) expect(text).toContain(Buffer.from('PEM').toString('base64'));
-  expect(texts).toHaveLength(5);
+  expect(texts).toHaveLength(6);
 });

@@ -28,7 +28,7 @@ import {
   serviceAccount,
   WRITE,
 } from './rbac.js';
-import { API_RULES, AUTH_DELEGATOR_RULES, CONTROLLER_RULES, HANDLER_RULES, NAMESPACE_RULES } from './rbac-components.js';
+import { API_RULES, ATTACHMENT_RULES, AUTH_DELEGATOR_RULES, CONTROLLER_RULES, HANDLER_RULES, NAMESPACE_RULES } from './rbac-components.js';
 import { USER_RULES } from './rbac-users.js';
 
 const INSTALL = 'get list watch create delete patch';
@@ -49,13 +49,22 @@ const OWN_RULES: readonly PolicyRule[] = [
   ),
   rule('apiregistration.k8s.io', 'apiservices', WRITE),
   rule('', 'namespaces', 'get list watch patch'),
+  rule('monitoring.coreos.com', 'servicemonitors prometheusrules', WRITE),
 ];
 
 /** In its own namespace. */
 const OWN_NAMESPACE_RULES: readonly PolicyRule[] = [rule('', 'secrets configmaps', INSTALL), rule('coordination.k8s.io', 'leases', WRITE)];
 
 export const operatorRules = (): PolicyRule[] =>
-  merged([...OWN_RULES, ...API_RULES, ...CONTROLLER_RULES, ...HANDLER_RULES, ...Object.values(USER_RULES).flat(), ...AUTH_DELEGATOR_RULES]);
+  merged([
+    ...OWN_RULES,
+    ...API_RULES,
+    ...CONTROLLER_RULES,
+    ...ATTACHMENT_RULES,
+    ...HANDLER_RULES,
+    ...Object.values(USER_RULES).flat(),
+    ...AUTH_DELEGATOR_RULES,
+  ]);
 
 /** One rule per resource and group with all verbs that any rule gives, and resources of equal verbs together: the same rights, readable. */
 export function merged(rules: readonly PolicyRule[]): PolicyRule[] {

@@ -98,6 +98,9 @@ export const CONTROLLER_RULES: readonly PolicyRule[] = [
   rule('resource.k8s.io', 'resourceslices resourceclaims', 'list watch get'),
 ];
 
+/** While virt-controller itself reads which resources a network needs. */
+export const ATTACHMENT_RULES: readonly PolicyRule[] = [rule('k8s.cni.cncf.io', 'network-attachment-definitions', 'get')];
+
 export const HANDLER_RULES: readonly PolicyRule[] = [
   rule('kubevirt.io', 'virtualmachineinstances', 'update list watch'),
   rule('', 'nodes', 'patch list watch get'),
@@ -144,14 +147,24 @@ function component(namespace: string, account: string, rules: readonly PolicyRul
   ];
 }
 
-export function componentRbac(namespace: string): RbacObject[] {
+export interface RbacOptions {
+  /** virt-controller reads the definitions of secondary networks. */
+  readonly attachmentDefinitions: boolean;
+}
+
+export function componentRbac(namespace: string, { attachmentDefinitions }: RbacOptions): RbacObject[] {
   const api = accountSubject(ACCOUNT.api, namespace);
   return [
     ...component(namespace, ACCOUNT.api, API_RULES, CONFIG_MAP_RULES),
     clusterRoleBinding('kubevirt-apiserver-auth-delegator', 'system:auth-delegator', api),
     // Where the main API server publishes by which certificate it is to be recognised.
     roleBinding('kubevirt-apiserver', 'kube-system', 'extension-apiserver-authentication-reader', api),
-    ...component(namespace, ACCOUNT.controller, CONTROLLER_RULES, CONTROLLER_NAMESPACE_RULES),
+    ...component(
+      namespace,
+      ACCOUNT.controller,
+      attachmentDefinitions ? [...CONTROLLER_RULES, ...ATTACHMENT_RULES] : CONTROLLER_RULES,
+      CONTROLLER_NAMESPACE_RULES,
+    ),
     ...component(namespace, ACCOUNT.handler, HANDLER_RULES, CONFIG_MAP_RULES),
   ];
 }

@@ -2,6 +2,8 @@
 import { LABEL, type Service } from '../../../api/index.js';
 import { OPERATOR_NAME, SERVICE } from './names.js';
 
+const SCRAPED = { 'prometheus.kubevirt.io': 'true' };
+
 type ServiceSpec = NonNullable<Service['spec']>;
 
 const service = (namespace: string, name: string, app: string, spec: ServiceSpec, labels: Record<string, string> = {}): Service => ({
@@ -18,11 +20,17 @@ export function services(namespace: string): Service[] {
       selector: { [LABEL.app]: 'virt-api' },
       ports: [{ port: 443, targetPort: 8443, protocol: 'TCP' }],
     }),
-    service(namespace, SERVICE.operatorWebhook, OPERATOR_NAME, {
-      type: 'ClusterIP',
-      selector: { [LABEL.app]: OPERATOR_NAME },
-      ports: [{ name: 'webhooks', port: 443, targetPort: 'webhooks', protocol: 'TCP' }],
-    }),
+    service(
+      namespace,
+      SERVICE.operatorWebhook,
+      '',
+      {
+        type: 'ClusterIP',
+        selector: { [LABEL.app]: OPERATOR_NAME },
+        ports: [{ name: 'webhooks', port: 443, targetPort: 'webhooks', protocol: 'TCP' }],
+      },
+      SCRAPED,
+    ),
     service(
       namespace,
       SERVICE.metrics,
@@ -30,10 +38,10 @@ export function services(namespace: string): Service[] {
       {
         type: 'ClusterIP',
         clusterIP: 'None',
-        selector: { 'prometheus.kubevirt.io': 'true' },
+        selector: SCRAPED,
         ports: [{ name: 'metrics', port: 443, targetPort: 'metrics', protocol: 'TCP' }],
       },
-      { 'prometheus.kubevirt.io': 'true' },
+      SCRAPED,
     ),
   ];
 }
