@@ -1,9 +1,10 @@
 // The VM and VMI controllers under the simulated API server and a virtual clock, with a scripted node that plays kubelet and node
 // agent. For tests of the controllers together; asserts nothing itself.
-import type { Pod, VirtualMachine, VirtualMachineInstance } from '../../src/api/index.js';
+import type { KubeVirtConfiguration, Pod, VirtualMachine, VirtualMachineInstance } from '../../src/api/index.js';
 import { metaTime } from '../../src/base/clock.js';
 import { KvError } from '../../src/base/errors.js';
 import { silentLogger } from '../../src/base/logger.js';
+import { clusterConfigOf } from '../../src/core/config/cluster-config.js';
 import { startVmController } from '../../src/operators/vm/controller.js';
 import { startVmiController } from '../../src/operators/vmi/controller.js';
 import { RestClient } from '../../src/runtime/client.js';
@@ -88,6 +89,8 @@ export interface World {
   readonly node: ScriptedNode;
   /** Why launcher pods cannot be rendered at the moment. */
   unrenderable?: string | undefined;
+  /** Of the KubeVirt CR. */
+  configuration: KubeVirtConfiguration;
   /** The node does something each second. */
   seconds(count: number): Promise<void>;
   end(): Promise<void>;
@@ -107,7 +110,7 @@ export function startWorld(through: (inner: Transport) => Transport = (inner) =>
     log: silentLogger,
     random: () => 0.5,
   });
-  startVmController(manager, { random: () => 0 });
+  startVmController(manager, { random: () => 0, config: () => clusterConfigOf(world.configuration) });
   startVmiController(manager, {
     launcherImage: 'launcher:1',
     renderPod: ({ vmi }) => {
@@ -121,6 +124,7 @@ export function startWorld(through: (inner: Transport) => Transport = (inner) =>
     server,
     admin,
     node,
+    configuration: {},
     async seconds(count) {
       for (let i = 0; i < count; i++) {
         await clock.advance(500);

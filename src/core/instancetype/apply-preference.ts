@@ -23,19 +23,31 @@ const cpuFeatures: Step = ({ cpu }, { domain }) => {
   if (wanted.length > 0) domain.cpu = { ...domain.cpu, features: [...(domain.cpu?.features ?? []), ...structuredClone(wanted)] };
 };
 
-const deviceSwitches: Step = ({ devices: wanted }, { domain: { devices } }) => {
+/** Whether devices are there by default. Also asked alone, before those devices are added to a VMI. */
+export function applyAutoattach(
+  { devices: wanted }: VirtualMachinePreferenceSpec,
+  { domain: { devices } }: VirtualMachineInstanceSpec,
+): void {
+  fill(devices, {
+    autoattachGraphicsDevice: wanted?.preferredAutoattachGraphicsDevice,
+    autoattachMemBalloon: wanted?.preferredAutoattachMemBalloon,
+    autoattachPodInterface: wanted?.preferredAutoattachPodInterface,
+    autoattachSerialConsole: wanted?.preferredAutoattachSerialConsole,
+    autoattachInputDevice: wanted?.preferredAutoattachInputDevice,
+  });
+}
+
+const deviceSwitches: Step = (preference, spec) => {
+  const { devices: wanted } = preference;
+  const { devices } = spec.domain;
   if (!wanted) return;
+  applyAutoattach(preference, spec);
   fill(devices, {
     useVirtioTransitional: wanted.preferredUseVirtioTransitional,
     blockMultiQueue: wanted.preferredBlockMultiQueue,
     networkInterfaceMultiqueue: wanted.preferredNetworkInterfaceMultiQueue,
     rng: wanted.preferredRng,
     tpm: wanted.preferredTPM,
-    autoattachGraphicsDevice: wanted.preferredAutoattachGraphicsDevice,
-    autoattachMemBalloon: wanted.preferredAutoattachMemBalloon,
-    autoattachPodInterface: wanted.preferredAutoattachPodInterface,
-    autoattachSerialConsole: wanted.preferredAutoattachSerialConsole,
-    autoattachInputDevice: wanted.preferredAutoattachInputDevice,
   });
   if (wanted.preferredDisableHotplug !== undefined) devices.disableHotplug = wanted.preferredDisableHotplug;
   if (devices.sound) fill(devices.sound, { model: wanted.preferredSoundModel });

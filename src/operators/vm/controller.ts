@@ -1,5 +1,6 @@
 // Wires the VM controller to a manager: informers, indexes, expectations, queue. Called by virt-controller's main.
 import { controllerOf, isDeleting, keyOf, type ObjectKey, type VirtualMachine } from '../../api/index.js';
+import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import { StaleGuard } from '../../runtime/stale-guard.js';
 import type { Controller, Manager } from '../../runtime/types.js';
@@ -13,7 +14,14 @@ function claimsOf(vm: VirtualMachine): string[] {
   return names.filter((name) => name !== undefined).map((name) => `${vm.metadata.namespace}/${name}`);
 }
 
-export function startVmController(manager: Manager, { random, workers = 3 }: { random: () => number; workers?: number }): Controller {
+export interface VmControllerOptions {
+  /** [0, 1) */
+  readonly random: () => number;
+  readonly config: () => ClusterConfig;
+  readonly workers?: number;
+}
+
+export function startVmController(manager: Manager, { random, config, workers = 3 }: VmControllerOptions): Controller {
   const vms = manager.informer(VIRTUAL_MACHINES);
   const vmis = manager.informer(VIRTUAL_MACHINE_INSTANCES);
   const revisions = manager.informer(CONTROLLER_REVISIONS);
@@ -49,6 +57,7 @@ export function startVmController(manager: Manager, { random, workers = 3 }: { r
       events: manager.events('virtualmachine-controller'),
       expectations,
       stale: new StaleGuard(),
+      config,
       random,
     }),
     sources: [

@@ -73,10 +73,28 @@ describe('decideVm', () => {
     expect(decideVm(seen({ vmi: foreign }), NOW).failure?.message).toContain('VirtualMachineInstanceReplicaSet rs');
   });
 
-  it.each(['instancetype', 'preference', 'dataVolumeTemplates'] as const)('refuses to ignore spec.%s', (field) => {
-    const value = field === 'dataVolumeTemplates' ? [{ spec: {} }] : { name: 'small' };
-    const plan = decideVm(seen({ vm: vm({ spec: { [field]: value } }) }), NOW);
-    expect([plan.steps, plan.failure?.message]).toEqual([[], expect.stringContaining(`spec.${field}`)]);
+  it('refuses to ignore DataVolume templates', () => {
+    const plan = decideVm(seen({ vm: vm({ spec: { dataVolumeTemplates: [{ spec: {} }] } }) }), NOW);
+    expect([plan.steps, plan.failure?.message]).toEqual([[], expect.stringContaining('spec.dataVolumeTemplates')]);
+  });
+
+  describe('without the instance type that the VM refers to', () => {
+    const unfound = { reason: 'FailedFindInstancetype', message: 'it was not found' };
+
+    it('does not start', () => {
+      expect(decideVm(seen({ unfound }), NOW)).toEqual({ steps: [], failure: unfound });
+    });
+
+    it('still stops, and says what a start would lack', () => {
+      const halted = vm({ spec: { runStrategy: 'Halted' } });
+      const plan = decideVm(seen({ vm: halted, vmi: final('Running'), unfound }), NOW);
+      expect([plan.steps.map((s) => s.do), plan.failure]).toEqual([['deleteVmi'], unfound]);
+    });
+  });
+
+  it('starts with the instance type that was found', () => {
+    const chosen = { instancetype: { cpu: { guest: 2 }, memory: { guest: '1Gi' } } };
+    expect(decideVm(seen({ chosen }), NOW).steps).toMatchObject([{ do: 'createVmi', chosen }]);
   });
 
   it('asks for a start again when a RerunOnFailure guest failed, and only then deletes it', () => {

@@ -8,6 +8,7 @@ import {
   type VirtualMachine,
   type VirtualMachineInstance,
 } from '../../api/index.js';
+import type { Chosen } from '../../core/instancetype/index.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { hasStartPausedRequest, isStartRequested, runStrategyOf } from './predicates.js';
 import type { DataVolume } from './printable-status.js';
@@ -15,6 +16,11 @@ import { isStartRevisionOf, specOf } from './revision.js';
 import { decideRunStrategy, type StrategyAction } from './run-strategy.js';
 import { backoffLeftMs } from './start-failure.js';
 import { text } from './text.js';
+
+export interface Failure {
+  readonly reason: string;
+  readonly message: string;
+}
 
 export interface Seen {
   readonly vm: VirtualMachine;
@@ -25,13 +31,23 @@ export interface Seen {
   readonly dataVolumes: ReadonlyMap<string, DataVolume>;
   /** Our own writes have come back through the watch. */
   readonly settled: boolean;
+  /** The instance type and preference that the VM starts with. */
+  readonly chosen?: Chosen;
+  /** Why there are none although the VM refers to them: it must not start without. */
+  readonly unfound?: Failure;
 }
 
 export type Step =
   | { readonly do: 'ensureFinalizer' }
   | { readonly do: 'dropFinalizer' }
   | { readonly do: 'adoptVmi'; readonly vmi: VirtualMachineInstance }
-  | { readonly do: 'createVmi'; readonly paused: boolean; readonly asMigrationTarget: boolean; readonly staleRevisions: readonly string[] }
+  | {
+      readonly do: 'createVmi';
+      readonly paused: boolean;
+      readonly asMigrationTarget: boolean;
+      readonly staleRevisions: readonly string[];
+      readonly chosen?: Chosen;
+    }
   | { readonly do: 'deleteVmi'; readonly vmi: VirtualMachineInstance }
   | { readonly do: 'releaseVmi'; readonly vmi: VirtualMachineInstance }
   | { readonly do: 'bumpGeneration'; readonly vmi: VirtualMachineInstance }
@@ -40,7 +56,7 @@ export type Step =
 export interface Plan {
   readonly steps: readonly Step[];
   /** Becomes the Failure condition. */
-  readonly failure?: { readonly reason: string; readonly message: string };
+  readonly failure?: Failure;
   readonly recheckMs?: number;
   /** Append a start request to the status: the failed guest of RerunOnFailure comes up again, also after our own restart. */
   readonly requestStart?: boolean;
@@ -75,18 +91,17 @@ function decideDeletion(seen: Seen): Plan {
 
 /** Parts of a VM that only later releases serve: starting would silently ignore them. */
 function unserved(vm: VirtualMachine): string | undefined {
-  if (vm.spec.instancetype) return 'spec.instancetype';
-  if (vm.spec.preference) return 'spec.preference';
   return vm.spec.dataVolumeTemplates?.length ? 'spec.dataVolumeTemplates' : undefined;
 }
 
 const isStart = (a: StrategyAction): boolean => a.do === 'start';
 
-function blockedStart({ vm, vmi }: Seen): Plan['failure'] {
+function blockedStart({ vm, vmi, unfound }: Seen): Plan['failure'] {
   const owner = vmi && controllerOf(vmi);
   if (vmi && owner && owner.uid !== vm.metadata.uid) {
     return { reason: 'FailedCreate', message: text.vmiOwnedByOther(vmi.metadata.name ?? '', `${owner.kind} ${owner.name}`) };
   }
+  if (unfound) return unfound;
   const field = unserved(vm);
   return field ? { reason: 'FailedCreate', message: text.notServed(field) } : undefined;
 }
@@ -103,6 +118,7 @@ function stepOf(action: StrategyAction, seen: Seen): Step[] {
           staleRevisions: seen.revisions
             .map((r) => r.metadata.name ?? '')
             .filter((name) => isStartRevisionOf(seen.vm, name) && !name.endsWith(`-${seen.vm.metadata.generation}`)),
+          ...(seen.chosen ? { chosen: seen.chosen } : {}),
         },
       ];
     case 'stop':
@@ -141,7 +157,7 @@ function decideRun(seen: Seen, now: number): Plan {
     return { steps: adopt(vmi), requestStart: true };
   const blocked = decision.actions.some(isStart) ? blockedStart(seen) : undefined;
   if (blocked) return { steps: [], failure: blocked };
-  const { failure, recheckMs } = decision;
+  const { failure = seen.unfound, recheckMs } = decision;
   return {
     steps: [...adopt(vmi), ...bumpGeneration(seen), ...decision.actions.flatMap((a) => stepOf(a, seen)), ...release(vmi)],
     ...(failure && { failure }),

@@ -12,7 +12,8 @@ import {
   type VirtualMachineInstance,
 } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
-import { hasCode, messageOf } from '../../base/errors.js';
+import { hasCode, KvError, messageOf } from '../../base/errors.js';
+import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { EXPECTATION_RECHECK_MS } from '../../runtime/expectations.js';
 import { changeFinalizers } from '../../runtime/finalizers.js';
 import { deepEqual } from '../../runtime/patch.js';
@@ -20,6 +21,8 @@ import { CONTROLLER_REVISIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } fro
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
 import { decideVm, type Plan, type Seen, type Step } from './decide.js';
+import { withChosen } from './instancetype-apply.js';
+import { patienceMs, syncInstancetypes } from './instancetype-sync.js';
 import { revisionNameOf, startRevision } from './revision.js';
 import { EARLY_MS, isTooEarly, nextVmStatus } from './status.js';
 import { text } from './text.js';
@@ -37,6 +40,7 @@ export interface VmDeps {
   readonly events: EventRecorder;
   readonly expectations: Expectations;
   readonly stale: StaleGuard;
+  readonly config: () => ClusterConfig;
   /** [0, 1) */
   readonly random: () => number;
 }
@@ -53,13 +57,32 @@ function observe(d: VmDeps, key: ObjectKey): Seen | undefined {
   };
 }
 
+/** The VM with its instance type and preference; undefined when it was written, so that its next event brings the next look. */
+async function withInstancetypes(d: VmDeps, seen: Seen): Promise<Seen | undefined> {
+  const { vm, settled } = seen;
+  if (!settled || isDeleting(vm) || !vm.metadata.finalizers?.includes(FINALIZER.vmController)) return seen;
+  const synced = await syncInstancetypes(d, vm);
+  if (synced.is === 'changed') return undefined;
+  return synced.is === 'ready' ? { ...seen, chosen: synced.chosen } : { ...seen, unfound: synced.failure };
+}
+
+/** What is sent to the API server to start the guest. */
+function vmiToStart(d: VmDeps, vm: VirtualMachine, step: Step & { do: 'createVmi' }): VirtualMachineInstance {
+  const started = startedVmi(vm, { paused: step.paused, revisionName: revisionNameOf(vm), asMigrationTarget: step.asMigrationTarget });
+  const vmi = withChosen(started, { vm, chosen: step.chosen ?? {}, config: d.config() });
+  if (vmi.ok) return vmi.value;
+  const why = text.applyFailed(vmi.error);
+  d.events.event(vm, 'Warning', 'FailedCreate', text.createFailed(why));
+  throw new KvError('Invalid', why);
+}
+
 async function createVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step & { do: 'createVmi' }): Promise<void> {
   const { namespace } = splitKey(key);
+  const vmi = vmiToStart(d, vm, step);
   await d.client.create(CONTROLLER_REVISIONS, startRevision(vm)).catch((err: unknown) => {
     if (!hasCode(err, 'AlreadyExists')) throw err; // the same generation was started before
   });
   for (const name of step.staleRevisions) await deleteIfThere(d.client.delete(CONTROLLER_REVISIONS, `${namespace}/${name}`));
-  const vmi = startedVmi(vm, { paused: step.paused, revisionName: revisionNameOf(vm), asMigrationTarget: step.asMigrationTarget });
   const name = vmi.metadata.name ?? '';
   d.expectations.expectCreation(key, name);
   try {
@@ -179,19 +202,25 @@ export const reconcileVm =
   };
 
 async function pass(d: VmDeps, key: ObjectKey, ctx: Ctx): Promise<Next> {
-  const seen = observe(d, key);
-  if (!seen) {
+  const observed = observe(d, key);
+  if (!observed) {
     d.expectations.forget(key);
     d.stale.forget(key);
     return undefined;
   }
-  if (d.stale.isStale(key, seen.vm)) return undefined;
+  if (d.stale.isStale(key, observed.vm)) return undefined;
+  const seen = await withInstancetypes(d, observed);
+  return seen && act(d, key, seen, ctx);
+}
+
+async function act(d: VmDeps, key: ObjectKey, seen: Seen, ctx: Ctx): Promise<Next> {
   const plan = decideVm(seen, ctx.now());
   const error = await performAll(d, key, seen.vm, plan);
   if (error === undefined && plan.steps.some((s) => ENDS_PASS.has(s.do))) return undefined;
   const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
   const next = await report(d, key, seen, { ...plan, ...(failure ? { failure } : {}) }, ctx);
   if (error !== undefined) throw error;
+  if (seen.unfound && next === undefined) return { afterMs: patienceMs(seen.vm, ctx.now()), why: 'what the VM refers to may appear' };
   return plan.recheckMs === undefined ? next : { afterMs: plan.recheckMs, why: 'crash back-off of the VM' };
 }
 

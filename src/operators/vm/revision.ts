@@ -1,6 +1,7 @@
 // The start revision: the VM's spec as it was when the guest was started, kept as a ControllerRevision so that later
 // changes of the VM can be compared with what runs.
 import type { ControllerRevision, VirtualMachine, VirtualMachineSpec } from '../../api/index.js';
+import { withRevisionNames } from './instancetype-apply.js';
 import { controllerRefOf } from './vmi-from-vm.js';
 
 const PREFIX = 'revision-start-vm-';
@@ -24,7 +25,7 @@ export function startRevision(vm: VirtualMachine): ControllerRevision {
       ...(vm.metadata.namespace ? { namespace: vm.metadata.namespace } : {}),
       ownerReferences: [controllerRefOf(vm)],
     },
-    data: { spec: structuredClone(vm.spec) },
+    data: { spec: structuredClone(withRevisionNames(vm)) },
     revision: vm.metadata.generation ?? 0,
   };
 }

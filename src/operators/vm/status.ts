@@ -15,6 +15,7 @@ import {
 } from '../../api/index.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { ownVmi, type Plan, revisionOf, type Seen } from './decide.js';
+import { comparedTemplates } from './instancetype-apply.js';
 import { isFinal, runStrategyOf } from './predicates.js';
 import { printableStatus } from './printable-status.js';
 import { generationOf, specOf } from './revision.js';
@@ -72,7 +73,8 @@ export function restartRequired(seen: Seen): ConditionValue | undefined {
   const vmi = ownVmi(seen);
   const stored = specOf(revisionOf(seen));
   if (!vmi || !stored || isFinal(vmi) || isDeleting(vmi)) return undefined;
-  return deepEqual(stored.template.spec, seen.vm.spec.template.spec) ? undefined : { status: 'True', message: text.restartRequired };
+  const compared = comparedTemplates(seen.vm, stored, seen.revisions);
+  return !compared || deepEqual(compared.started, compared.current) ? undefined : { status: 'True', message: text.restartRequired };
 }
 
 function conditionsOf({ seen, plan: { failure }, now }: StatusInput): Condition[] {

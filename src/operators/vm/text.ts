@@ -11,6 +11,12 @@ export const text = {
   runningAndStrategy: 'running and runstrategy are mutually exclusive: remove spec.running, which is deprecated, or spec.runStrategy',
   unknownRunStrategy: (strategy: string) =>
     `unknown runstrategy: ${strategy}; use Always, RerunOnFailure, Manual, Halted, Once or WaitAsReceiver`,
+  storing: (why: string) => `error encountered while storing instancetype.kubevirt.io controllerRevisions: ${why}`,
+  upgrading: (why: string) => `error encountered while upgrading instancetype.kubevirt.io controllerRevisions: ${why}`,
+  expanding: (why: string) => `error encountered while expanding into VirtualMachine: ${why}`,
+  applyFailed: (why: string) => `Failed to apply instancetype: ${why}`,
+  revisionDiffers: (name: string) =>
+    `found existing ControllerRevision with unexpected data: ${name}; delete it if no other VM uses it, a new one is made then`,
   vmiMissing: 'VMI does not exist',
   vmiConditionMissing: 'VMI is missing the Ready condition',
   restartRequired: 'a non-live-updatable field was changed in the template spec',
