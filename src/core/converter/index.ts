@@ -8,7 +8,11 @@ export { buildDomain } from './assemble.js';
 export { type DescribedDisk, type DescribedDomain, type DescribedInterface, describeDomain, reportDevices } from './describe.js';
 export * from './facts.js';
 export type { HostCell, HostCpu, HostTopology } from './host-topology.js';
-export { renderXml, type XmlNode } from './xml.js';
+export { type DeviceChange, planDeviceChanges, planHostDevices } from './live/device-changes.js';
+export { describeLive, type LiveDomain } from './live/live-domain.js';
+export { type MemoryChange, planMemory } from './live/memory-device.js';
+export { parseXml } from './live/parse-xml.js';
+export { childOf, childrenOf, renderXml, type XmlNode } from './xml.js';
 
 /** The domain XML for virDomainDefineXML. Throws KvError: 'Invalid' for what no retry can mend, 'NotReady' for facts that are not there yet. */
 export const renderDomainXml = (vmi: VirtualMachineInstance, facts: DomainFacts): string => `${renderXml(buildDomain(vmi, facts))}\n`;

@@ -296,7 +296,7 @@ describe('running', () => {
     launcher.domain = undefined;
     const known = launchers.get(UID);
     if (!known) throw new Error('the launcher is not known');
-    await launchers.refresh(ctx(), known);
+    await launchers.refresh(known);
     await reconcile();
     expect(writes.at(-1)?.status).toMatchObject({ phase: 'Failed', reason: 'GuestVanished' });
     expect(launcher.commands).toEqual([]);

@@ -119,7 +119,7 @@ async function sync(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): 
   ctx.log.info({ uid: launcher.ghost.uid, phase: vmi.status?.phase }, 'Synchronizing with the launcher');
   await clientOf(launcher).syncVirtualMachine(vmi, syncOptions(vmi, deps.config()));
   launcher.syncedSpec = JSON.stringify(vmi.spec);
-  await deps.launchers.refresh(ctx, launcher);
+  await deps.launchers.refresh(launcher);
 }
 
 async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
@@ -138,7 +138,7 @@ async function shutdown({ deps, ctx, launcher, vmi, action }: Job<Extract<Action
   launcher.askedToEndAt = ctx.now();
   if (!launcher.hasAnnouncedShutdown) deps.events.event(object, 'Normal', 'ShuttingDown', text.shuttingDown);
   launcher.hasAnnouncedShutdown = true;
-  await deps.launchers.refresh(ctx, launcher);
+  await deps.launchers.refresh(launcher);
   return next;
 }
 
@@ -147,7 +147,7 @@ async function kill({ deps, ctx, launcher, vmi }: Job): Promise<Next> {
   ctx.log.info({ uid: launcher.ghost.uid }, 'Killing the guest');
   await clientOf(launcher).killVirtualMachine(object);
   if (!isFinalPhase(vmi?.status?.phase)) deps.events.event(object, 'Normal', 'Deleted', text.stopping);
-  await deps.launchers.refresh(ctx, launcher);
+  await deps.launchers.refresh(launcher);
   return { afterMs: SOCKET_POLL_MS, why: 'the guest was killed' };
 }
 
@@ -157,7 +157,7 @@ async function remove({ deps, ctx, launcher, vmi }: Job): Promise<Next> {
   await clientOf(launcher).deleteVirtualMachine(object);
   // A VMI whose end was written down needs no further event.
   if (!isFinalPhase(vmi?.status?.phase)) deps.events.event(object, 'Normal', 'Deleted', text.deletion);
-  await deps.launchers.refresh(ctx, launcher);
+  await deps.launchers.refresh(launcher);
   return { afterMs: SOCKET_POLL_MS, why: 'the domain was deleted' };
 }
 

@@ -185,7 +185,7 @@ export class Launchers {
   }
 
   /** Asks again what the launcher's domain is; for the time after a command and for resyncs. True when it changed. */
-  async refresh(ctx: Ctx, launcher: Launcher): Promise<boolean> {
+  async refresh(launcher: Launcher): Promise<boolean> {
     if (launcher.client === undefined || launcher.state !== 'ready') return false;
     const before = JSON.stringify(launcher.domain);
     await this.#ask(launcher, launcher.client);

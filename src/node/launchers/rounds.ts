@@ -18,7 +18,7 @@ export async function runRounds(ctx: Ctx, launchers: Launchers, options: RoundsO
     every(ctx, options.watchdogMs / 3 + 1_000, () => forEach(ctx, launchers, (launcher) => launchers.probe(ctx, launcher))),
     every(ctx, options.resyncMs, () =>
       forEach(ctx, launchers, async (launcher) => {
-        if (await launchers.refresh(ctx, launcher)) options.wake(launcher.key);
+        if (await launchers.refresh(launcher)) options.wake(launcher.key);
       }),
     ),
   ]);

@@ -1,0 +1,50 @@
+// Memory of a running guest: one virtio-mem device that holds everything above what the guest booted with. Its size is fixed, what of it the guest
+// shall have is requested and follows when the guest gives it back or takes it. Pure.
+import type { VirtualMachineInstance } from '../../../api/index.js';
+import { KvError } from '../../../base/errors.js';
+import { bytesOf } from '../memory-size.js';
+import { childOf, el, renderXml, textEl, type XmlNode } from '../xml.js';
+import { bytesIn, devicesOf } from './live-domain.js';
+
+export interface MemoryChange {
+  readonly kind: 'attach' | 'update';
+  readonly requestedBytes: bigint;
+  readonly xml: string;
+}
+
+/** As large as the pages that back the guest: QEMU hands memory over in such blocks. */
+const BLOCK = 2n * 1024n ** 2n;
+const LARGE_BLOCK = 1024n ** 3n;
+const BYTES = { unit: 'b' };
+
+/** undefined when the guest is asked for that much already. */
+export function planMemory(vmi: VirtualMachineInstance, live: XmlNode): MemoryChange | undefined {
+  const { guest, maxGuest, hugepages } = vmi.spec.domain.memory ?? {};
+  const atBoot = vmi.status?.memory?.guestAtBoot;
+  if (guest === undefined || maxGuest === undefined || atBoot === undefined) {
+    throw new KvError('Invalid', 'memory cannot be changed while the VM runs: it needs memory.guest and memory.maxGuest from the start');
+  }
+  const boot = bytesOf(atBoot, 'status.memory.guestAtBoot');
+  const requested = bytesOf(guest, 'memory.guest') - boot;
+  if (requested < 0n) {
+    throw new KvError('Invalid', `memory.guest ${guest} is less than the VM was started with (${atBoot}); restart the VM to get there`);
+  }
+  const device = devicesOf(live, 'memory').find(({ attrs }) => attrs.model === 'virtio-mem');
+  if (device) return updateOf(device, requested);
+  if (requested === 0n) return undefined;
+  const target = el('target', {}, [
+    textEl('size', bytesOf(maxGuest, 'memory.maxGuest') - boot, BYTES),
+    textEl('node', 0),
+    textEl('block', hugepages?.pageSize === '1Gi' ? LARGE_BLOCK : BLOCK, BYTES),
+    textEl('requested', requested, BYTES),
+  ]);
+  return { kind: 'attach', requestedBytes: requested, xml: renderXml(el('memory', { model: 'virtio-mem' }, [target])) };
+}
+
+function updateOf(device: XmlNode, requested: bigint): MemoryChange | undefined {
+  const target = childOf(device, 'target');
+  if (bytesIn(childOf(target, 'requested')) === Number(requested)) return undefined;
+  const children = (target?.children ?? []).map((child) => (child.tag === 'requested' ? textEl('requested', requested, BYTES) : child));
+  const changed = { ...device, children: device.children.map((child) => (child.tag === 'target' ? { ...child, children } : child)) };
+  return { kind: 'update', requestedBytes: requested, xml: renderXml(changed) };
+}
