@@ -14,6 +14,7 @@ export { empty, type Handler, type HttpRequest, type HttpResponse, json, type Pe
 export { createProfiler, type Profiler, profilerDisabled, profilerRoutes } from './profiler.js';
 export { matchPath, parsePattern } from './route-match.js';
 export { type BodyFault, createHttpsServer, type HttpsServer, type HttpsServerOptions, type Route } from './server.js';
-export { type PumpOptions, pump, splice } from './streams.js';
+export { type SpliceOptions, splice } from './splice.js';
+export { type PumpOptions, pump } from './streams.js';
 export type { ServerTls } from './tls-files.js';
 export { offersPlainProtocol, PLAIN_STREAM_PROTOCOL, type Upgrade, type UpgradeHandler, type UpgradeRoute } from './upgrade.js';

@@ -183,7 +183,7 @@ describe('streams', () => {
           handler: async (r, upgrade) => {
             const dialled = await dialRaw(client('inner'), { url: `https://127.0.0.1:${inner.port}/inner/${r.params.name}` });
             if (!('socket' in dialled)) return text(500, `unexpected return code ${dialled.status}: ${dialled.body}`);
-            void splice(upgrade.acceptRaw(), dialled.socket, r.signal);
+            void splice(upgrade.acceptRaw(), dialled.socket, { clock: systemClock, signal: r.signal });
             return undefined;
           },
         },

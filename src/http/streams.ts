@@ -1,8 +1,10 @@
-// Moves bytes between streams with back-pressure: two bare connections, or a WebSocket and a bare connection. Ends both when either
-// ends. Keeps idle WebSockets alive by pings and cuts those whose peer no longer answers. Looks into no payload.
+// Moves bytes between a WebSocket and a bare connection with back-pressure both ways. Ends both when either ends. Keeps idle WebSockets
+// alive by pings and cuts those whose peer no longer answers. Looks into no payload.
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import type { Clock } from '../base/clock.js';
+import { CLOSURE_WITH_REASON } from './frames.js';
+import { flushAndClose } from './splice.js';
 
 export interface PumpOptions {
   readonly clock: Clock;
@@ -23,41 +25,8 @@ const DEAD_MS = 60_000;
 const HIGH_WATER_BYTES = 1024 * 1024;
 const PING_PAYLOAD = 'keep alive';
 const NORMAL_CLOSURE = 1000;
-/** For an end with a reason: clients take 1000 for an end that the user wanted, and show nothing. */
-const CLOSURE_WITH_REASON = 4000;
-
-/** Sends what is still buffered, then closes. */
-const flushAndClose = (socket: Duplex): void => void socket.end(() => socket.destroy());
-
-/** Splices two connections; resolves when both are closed. Half-closes are passed on. */
-export function splice(a: Duplex, b: Duplex, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    let open = 2;
-    const cut = (): void => {
-      a.destroy();
-      b.destroy();
-    };
-    const closed = (other: Duplex): void => {
-      if (!other.destroyed) flushAndClose(other);
-      open--;
-      if (open > 0) return;
-      signal.removeEventListener('abort', cut);
-      resolve();
-    };
-    const follow = (socket: Duplex, other: Duplex): void => {
-      // A broken connection only means the end of the stream; 'close' follows.
-      socket.on('error', () => undefined);
-      if (socket.closed) queueMicrotask(() => closed(other));
-      else socket.once('close', () => closed(other));
-    };
-    follow(a, b);
-    follow(b, a);
-    signal.addEventListener('abort', cut, { once: true });
-    if (signal.aborted) cut();
-    a.pipe(b);
-    b.pipe(a);
-  });
-}
+/** A peer that does not take what is sent cannot answer pings either; a person may have stopped the output. */
+const STALLED_MS = 10 * 60_000;
 
 function keepAlive(ws: WebSocket, options: PumpOptions): () => void {
   const { clock, pingMs = PING_MS, deadMs = DEAD_MS } = options;
@@ -70,7 +39,8 @@ function keepAlive(ws: WebSocket, options: PumpOptions): () => void {
   ws.on('ping', note);
   let cancel = (): void => undefined;
   const beat = (): void => {
-    if (clock.now() - heard > deadMs) {
+    const isStalled = ws.isPaused || ws.bufferedAmount > 0;
+    if (clock.now() - heard > (isStalled ? Math.max(deadMs, STALLED_MS) : deadMs)) {
       ws.terminate();
       return;
     }
@@ -118,7 +88,7 @@ export function pump(ws: WebSocket, peer: Duplex, options: PumpOptions): Promise
       wsOpen = false;
       stopBeat();
       if (peer.destroyed) peerOpen = false;
-      else flushAndClose(peer);
+      else flushAndClose(peer, options.clock);
       finish();
     });
     peer.once('close', () => {

@@ -11,6 +11,8 @@ import { matchPath, parsePattern } from './route-match.js';
 
 /** The subprotocol in which every stream of the API is spoken. */
 export const PLAIN_STREAM_PROTOCOL = 'plain.kubevirt.io';
+/** A message is held whole before it is passed on. */
+export const LARGEST_MESSAGE_BYTES = 4 * 1024 * 1024;
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 /** The connection that asks for the upgrade; exactly one of the two methods may be called, once. */
@@ -130,6 +132,7 @@ export function createUpgradeRouter(
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
+    maxPayload: LARGEST_MESSAGE_BYTES,
     handleProtocols: (offered) => (offered.has(PLAIN_STREAM_PROTOCOL) ? PLAIN_STREAM_PROTOCOL : false),
   });
   const answer = async (message: IncomingMessage, signal: AbortSignal, upgrade: Upgrade): Promise<HttpResponse | undefined> => {

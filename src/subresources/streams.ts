@@ -89,7 +89,7 @@ function openToAgent(deps: StreamDeps, kind: StreamKind): Open {
     if (!query.ok) return statusAnswer(query.error);
     const agent = await deps.agents.stream(vmi, kind.verb, query.value, request.signal);
     if (!agent.ok) return statusAnswer(agent.error);
-    track(request, kind.verb, splice(upgrade.acceptRaw(), agent.value.socket, request.signal));
+    track(request, kind.verb, splice(upgrade.acceptRaw(), agent.value.socket, { clock: deps.clock, signal: request.signal }));
     return undefined;
   };
 }
