@@ -96,10 +96,10 @@ export interface World {
   end(): Promise<void>;
 }
 
-/** `through` wraps the controllers' connection, to misbehave on command. */
-export function startWorld(through: (inner: Transport) => Transport = (inner) => inner): World {
-  const clock = new VirtualClock();
-  const server = new SimApiServer(clock);
+/** `through` wraps the controllers' connection, to misbehave on command; `after` is a world whose controllers have ended. */
+export function startWorld(through: (inner: Transport) => Transport = (inner) => inner, after?: World): World {
+  const clock = after?.clock ?? new VirtualClock();
+  const server = after?.server ?? new SimApiServer(clock);
   const admin = new RestClient({ transport: server.transport(), clock });
   const node = new ScriptedNode(admin, clock);
   const stop = new AbortController();
