@@ -3,6 +3,7 @@ import { type FieldPath, field } from '../../../api/field-path.js';
 import type { KubeObject } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { refuse, type Verdict, verdictOf } from '../../verdict.js';
+import { gateOff } from '../gate-off.js';
 import type { ObjectReference } from '../reference.js';
 import { type Causes, invalid } from '../rule.js';
 import { macFault } from '../vmi/interfaces.js';
@@ -56,20 +57,27 @@ const kinds: CloneRule = function* ({ source, target }) {
 const source: CloneRule = function* (spec) {
   const { apiGroup, kind, name } = spec.source ?? {};
   if (!apiGroup) yield invalid(field(SOURCE, 'APIGroup'), "Source's APIGroup cannot be empty: set it to the group of the source's kind");
-  if (!kind) yield invalid(SOURCE, "Source's Kind cannot be empty");
-  if (!name) yield invalid(field(SOURCE, 'Name'), "Source's name cannot be empty");
+  if (!kind) yield invalid(SOURCE, `Source's Kind cannot be empty: use one of ${SOURCES.join(', ')}`);
+  if (!name) yield invalid(field(SOURCE, 'Name'), "Source's name cannot be empty: say what to clone");
 };
 
 const otherName: CloneRule = function* (spec) {
   const { source: from, target } = spec;
   if (from?.kind !== VM || target?.kind !== VM || target.name !== from.name) return;
-  yield invalid('spec.target.name', 'Target name cannot be equal to source name when both are VirtualMachines');
+  yield invalid(
+    'spec.target.name',
+    'Target name cannot be equal to source name when both are VirtualMachines: choose another, or leave it out',
+  );
 };
 
 const macAddresses: CloneRule = function* ({ newMacAddresses = {} }) {
   for (const [name, mac] of Object.entries(newMacAddresses)) {
     const fault = mac === '' ? undefined : macFault(mac);
-    if (fault) yield invalid(field('spec', 'newMacAddresses', name), `interface ${name} has ${fault} MAC address (${mac}).`);
+    if (fault)
+      yield invalid(
+        field('spec', 'newMacAddresses', name),
+        `interface ${name} has the ${fault} MAC address ${mac}: write six bytes, as 02:00:00:12:34:56`,
+      );
   }
 };
 
@@ -85,7 +93,8 @@ function isJson(text: string): boolean {
 
 const patches: CloneRule = function* (spec) {
   for (const [i, patch] of (spec.patches ?? []).entries()) {
-    if (!isJson(patch)) yield invalid(field('spec', 'patches', i), `patch is not valid JSON (${patch})`);
+    if (!isJson(patch))
+      yield invalid(field('spec', 'patches', i), `patch is not valid JSON (${patch}): write one JSON patch operation a list entry`);
   }
 };
 
@@ -95,7 +104,7 @@ const causes = ({ spec }: VirtualMachineClone): Causes => RULES.flatMap((rule) =
 
 export function admitCloneCreate(clone: VirtualMachineClone, config: ClusterConfig): Verdict {
   if (!config.isEnabled('Snapshot')) {
-    return refuse('snapshot feature gate is not enabled: cloning goes through a snapshot, so enable Snapshot in the KubeVirt resource');
+    return refuse(gateOff('Snapshot', 'a clone, which goes through a snapshot,'));
   }
   return verdictOf(causes(clone));
 }

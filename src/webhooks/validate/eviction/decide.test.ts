@@ -52,7 +52,10 @@ describe('decideLauncherEviction', () => {
       'the pod it moves to',
       vmi('LiveMigrate', true),
       pod('virt-launcher', { node: 'node02' }),
-      { do: 'deny', message: 'Eviction request for target Pod' },
+      {
+        do: 'deny',
+        message: 'Eviction request for target Pod: the guest is still on its source node; try again when the migration is over',
+      },
     ],
   ])('%s', (_title, instance, launcher, expected) => {
     expect(decideLauncherEviction(launcher, instance, {}, clusterConfigOf({}))).toMatchObject(expected);

@@ -79,6 +79,7 @@ export function decideLauncherEviction(pod: Pod, vmi: VirtualMachineInstance, ev
   const triggered = `Eviction triggered evacuation of VMI "${namespace}/${name}"`;
   if (vmi.status?.evacuationNodeName) return deny(`Evacuation in progress: ${triggered}`);
   const nodeName = pod.spec?.nodeName ?? '';
-  if ((vmi.status?.nodeName ?? '') !== nodeName) return deny('Eviction request for target Pod');
+  if ((vmi.status?.nodeName ?? '') !== nodeName)
+    return deny('Eviction request for target Pod: the guest is still on its source node; try again when the migration is over');
   return { do: 'mark', message: triggered, operations: mark(vmi, nodeName, eviction) };
 }

@@ -24,9 +24,9 @@ export function labelKeyProblems(key: string): string[] {
   const name = parts.at(-1) ?? '';
   const prefix = parts.length === 2 ? (parts[0] ?? '') : undefined;
   return [
-    ...(prefix === '' ? ['the prefix must not be empty'] : []),
-    ...(prefix ? dnsSubdomainProblems(prefix).map((p) => `the prefix ${p}`) : []),
-    ...(name === '' ? ['the name must not be empty'] : []),
+    ...(prefix === '' ? ['must not begin with a slash: give the prefix before it, or take it out'] : []),
+    ...(prefix ? dnsSubdomainProblems(prefix).map((p) => `has a prefix that ${p}`) : []),
+    ...(name === '' ? ['must not be empty after its prefix'] : []),
     ...problems(name, 63, QUALIFIED, "must consist of letters, digits, '-', '_' or '.', beginning and ending with a letter or digit"),
   ];
 }

@@ -20,7 +20,7 @@ const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
 const NAME_FIELD = 'metadata.name';
 
 function* weightCauses(weight: number, at: FieldPath): Causes {
-  if (weight <= 0 || weight > 100) yield invalid(field(at, 'weight'), `${weight} must be in the range 1-100`);
+  if (weight <= 0 || weight > 100) yield invalid(field(at, 'weight'), `weight ${weight} must be in the range 1-100`);
 }
 
 function* operatorCauses({ operator, values = [] }: NodeSelectorRequirement, at: FieldPath): Causes {
@@ -28,31 +28,31 @@ function* operatorCauses({ operator, values = [] }: NodeSelectorRequirement, at:
   switch (operator) {
     case 'In':
     case 'NotIn':
-      if (given === 0) yield invalid(field(at, 'values'), "must be specified when `operator` is 'In' or 'NotIn'");
+      if (given === 0) yield invalid(field(at, 'values'), `operator ${operator} compares with values: give at least one`);
       return;
     case 'Exists':
     case 'DoesNotExist':
-      if (given > 0) yield invalid(field(at, 'values'), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+      if (given > 0) yield invalid(field(at, 'values'), `operator ${operator} looks at the key alone: take the values out`);
       return;
     case 'Gt':
     case 'Lt':
-      if (given !== 1) yield invalid(field(at, 'values'), "must be specified single value when `operator` is 'Lt' or 'Gt'");
+      if (given !== 1) yield invalid(field(at, 'values'), `operator ${operator} compares with one number: give exactly one value`);
       return;
     default:
-      yield invalid(field(at, 'operator'), `${operator} is not a valid selector operator`);
+      yield invalid(field(at, 'operator'), `operator ${operator} does not exist: use In, NotIn, Exists, DoesNotExist, Gt or Lt`);
   }
 }
 
 function* fieldRequirementCauses({ key, operator, values = [] }: NodeSelectorRequirement, at: FieldPath): Causes {
-  if (operator !== 'In' && operator !== 'NotIn') yield invalid(field(at, 'operator'), `${operator} is not a valid selector operator`);
-  else if (values.length !== 1)
-    yield invalid(field(at, 'values'), "must be only one value when `operator` is 'In' or 'NotIn' for node fields");
+  if (operator !== 'In' && operator !== 'NotIn')
+    yield invalid(field(at, 'operator'), `operator ${operator} does not work on fields: use In or NotIn`);
+  else if (values.length !== 1) yield invalid(field(at, 'values'), 'a field of a node is compared with one value: give exactly one');
   if (key !== NAME_FIELD) {
-    yield invalid(field(at, 'key'), `${key} is not a valid field selector key`);
+    yield invalid(field(at, 'key'), `nodes cannot be selected by the field ${key}: use ${NAME_FIELD}`);
     return;
   }
   for (const [i, value] of values.entries()) {
-    for (const problem of dnsSubdomainProblems(value)) yield invalid(field(at, 'values', i), problem);
+    for (const problem of dnsSubdomainProblems(value)) yield invalid(field(at, 'values', i), `node name "${value}" ${problem}`);
   }
 }
 
@@ -70,7 +70,7 @@ function* termCauses(term: NodeSelectorTerm, at: FieldPath): Causes {
 function* nodeSelectorCauses(selector: NodeSelector, at: FieldPath): Causes {
   const terms = selector.nodeSelectorTerms ?? [];
   const path = field(at, 'nodeSelectorTerms');
-  if (terms.length === 0) yield invalid(path, 'must have at least one node selector term');
+  if (terms.length === 0) yield invalid(path, 'there is no term, so that no node would do: add one, or take the selector out');
   for (const [i, term] of terms.entries()) yield* termCauses(term, field(path, i));
 }
 
@@ -78,9 +78,10 @@ function* podTermCauses(term: PodAffinityTerm, at: FieldPath): Causes {
   yield* labelSelectorCauses(term.labelSelector, field(at, 'labelSelector'));
   yield* labelSelectorCauses(term.namespaceSelector, field(at, 'namespaceSelector'));
   for (const name of term.namespaces ?? []) {
-    for (const problem of dnsLabelProblems(name)) yield invalid(field(at, 'namespace'), problem);
+    for (const problem of dnsLabelProblems(name)) yield invalid(field(at, 'namespace'), `namespace "${name}" ${problem}`);
   }
-  if (!term.topologyKey) yield invalid(field(at, 'topologyKey'), 'can not be empty');
+  if (!term.topologyKey)
+    yield invalid(field(at, 'topologyKey'), 'the term has no topologyKey: name a node label, such as kubernetes.io/hostname');
   yield* labelNameCauses(term.topologyKey ?? '', field(at, 'topologyKey'));
 }
 
@@ -109,11 +110,15 @@ export function* affinityCauses(affinity: Affinity | undefined, at: FieldPath): 
 }
 
 function* spreadCauses(constraint: TopologySpreadConstraint, at: FieldPath): Causes {
-  if (constraint.maxSkew <= 0) yield invalid(field(at, 'maxSkew'), `${constraint.maxSkew} must be greater than zero`);
-  if (!constraint.topologyKey) yield invalid(field(at, 'topologyKey'), 'can not be empty');
+  if (constraint.maxSkew <= 0)
+    yield invalid(field(at, 'maxSkew'), `maxSkew ${constraint.maxSkew} must be greater than zero: 1 spreads evenly`);
+  if (!constraint.topologyKey) yield invalid(field(at, 'topologyKey'), 'the constraint has no topologyKey: name a node label');
   else yield* labelNameCauses(constraint.topologyKey, field(at, 'topologyKey'));
   if (!['DoNotSchedule', 'ScheduleAnyway'].includes(constraint.whenUnsatisfiable)) {
-    yield invalid(field(at, 'whenUnsatisfiable'), `${constraint.whenUnsatisfiable} is not one of DoNotSchedule, ScheduleAnyway`);
+    yield invalid(
+      field(at, 'whenUnsatisfiable'),
+      `whenUnsatisfiable ${constraint.whenUnsatisfiable} does not exist: use DoNotSchedule or ScheduleAnyway`,
+    );
   }
 }
 
@@ -124,6 +129,10 @@ export function* topologySpreadCauses(constraints: readonly TopologySpreadConstr
     yield* labelSelectorCauses(constraint.labelSelector, field(at, 'labelSelector'));
     const { topologyKey, whenUnsatisfiable } = constraint;
     const again = constraints.slice(i + 1).some((c) => c.topologyKey === topologyKey && c.whenUnsatisfiable === whenUnsatisfiable);
-    if (again) yield invalid(field(path, '{topologyKey, whenUnsatisfiable}'), `{${topologyKey}, ${whenUnsatisfiable}} is given twice`);
+    if (again)
+      yield invalid(
+        field(path, '{topologyKey, whenUnsatisfiable}'),
+        `topologyKey ${topologyKey} with ${whenUnsatisfiable} is given twice: keep one constraint`,
+      );
   }
 }

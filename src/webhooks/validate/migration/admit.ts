@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { findCondition, type KubeObject, LABEL, type VirtualMachineInstance } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { allow, refuse, type Verdict, verdictOf } from '../../verdict.js';
+import { gateOff } from '../gate-off.js';
 import { type Causes, forbidden, invalid, notSupported, required } from '../rule.js';
 
 export interface VirtualMachineInstanceMigration extends KubeObject {
@@ -39,12 +40,12 @@ function* ownCauses({ spec }: VirtualMachineInstanceMigration, isController: boo
 
 /** Disks that are not shared are no obstacle where the migration copies them to another cluster. */
 function obstacle(vmi: VirtualMachineInstance, migration: VirtualMachineInstanceMigration): string | undefined {
-  if (isOver(vmi.status?.phase)) return 'Cannot migrate VMI in finalized state.';
+  if (isOver(vmi.status?.phase)) return 'Cannot migrate VMI in finalized state: its guest is over; start the VM again';
   const migratable = findCondition(vmi.status?.conditions, 'LiveMigratable');
   if (migratable?.status !== 'False') return undefined;
   const { reason = '', message = '' } = migratable;
   if (reason === 'DisksNotLiveMigratable' && isDecentralized(migration)) return undefined;
-  return `Cannot migrate VMI, Reason: ${reason}, Message: ${message}`;
+  return `Cannot migrate VMI, Reason: ${reason}, Message: ${message}. Remove the obstacle, or restart the VM instead`;
 }
 
 function conflict({ migration, others }: MigrationRequest): string | undefined {
@@ -52,14 +53,14 @@ function conflict({ migration, others }: MigrationRequest): string | undefined {
   const active = others.find((m) => m.metadata.labels?.[LABEL.vmiName] === name && !isOver(m.status?.phase));
   if (!active) return undefined;
   const job = active.metadata.uid ?? '';
-  return `in-flight migration detected. Active migration job (${job}) is currently already in progress for VMI ${name}.`;
+  return `in-flight migration detected. Active migration job (${job}) is currently already in progress for VMI ${name}: wait until it is over, or delete it`;
 }
 
 function* decentralizedCauses(migration: VirtualMachineInstanceMigration, config: ClusterConfig): Causes {
   const { sendTo, receive } = migration.spec;
   if (!isDecentralized(migration)) return;
   if (!config.isEnabled('DecentralizedLiveMigration')) {
-    yield notSupported('', 'DecentralizedLiveMigration feature gate is not enabled in kubevirt resource');
+    yield notSupported('', gateOff('DecentralizedLiveMigration', 'a migration with sendTo or receive'));
   } else if (sendTo && receive && sendTo.migrationID !== receive.migrationID) {
     const ids = `sendTo migrationID ${sendTo.migrationID} does not match receive migrationID ${receive.migrationID}`;
     yield invalid('', `${ids}: within one cluster both ends must carry the same`);
@@ -70,7 +71,7 @@ export function admitMigrationCreate(request: MigrationRequest, config: ClusterC
   const { migration, vmi, namespace, isController } = request;
   const own = verdictOf(ownCauses(migration, isController));
   if (!own.allowed) return own;
-  if (!vmi) return refuse(`the VMI "${namespace}/${migration.spec.vmiName}" does not exist`);
+  if (!vmi) return refuse(`the VMI "${namespace}/${migration.spec.vmiName}" does not exist: start its VM, or correct spec.vmiName`);
   const reason = obstacle(vmi, migration) ?? conflict(request);
   return reason === undefined ? verdictOf(decentralizedCauses(migration, config)) : refuse(reason);
 }

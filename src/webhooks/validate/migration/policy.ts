@@ -35,7 +35,7 @@ const maxDowntime: PolicyRule = function* ({ next, old }, config) {
   const { maxDowntimeMs: value } = next;
   const at = 'spec.maxDowntimeMs';
   if (value === undefined) return;
-  if (value < 0) yield invalid(at, 'must not be negative');
+  if (value < 0) yield invalid(at, 'must not be negative: leave it out for the default');
   if (value === old?.maxDowntimeMs || config.isEnabled(STALL) || config.isEnabled(TUNING)) return;
   yield invalid(at, `maxDowntimeMs cannot be set or changed without the feature gate ${STALL} or ${TUNING}: enable one, or leave it out`);
 };
@@ -72,11 +72,14 @@ const DECIMALS = 3;
 const FINEST_NANO = 10n ** BigInt(9 - DECIMALS);
 
 function factorFault(value: Quantity, range: Range): string | undefined {
-  if (compareQuantities(value, 0) < 0) return `${value} must not be negative`;
-  if (parseQuantity(value).nano % FINEST_NANO !== 0n) return `${value} must have at most ${DECIMALS} decimal places`;
-  if (range.above !== undefined && compareQuantities(value, range.above) <= 0) return `must be greater than ${range.above}`;
-  if (range.least !== undefined && compareQuantities(value, range.least) < 0) return `must be greater than or equal to ${range.least}`;
-  if (range.most !== undefined && compareQuantities(value, range.most) > 0) return `must be less than or equal to ${range.most}`;
+  if (compareQuantities(value, 0) < 0) return `${value} must not be negative: raise it`;
+  if (parseQuantity(value).nano % FINEST_NANO !== 0n) return `${value} must have at most ${DECIMALS} decimal places: round it`;
+  if (range.above !== undefined && compareQuantities(value, range.above) <= 0)
+    return `${value} must be greater than ${range.above}: raise it`;
+  if (range.least !== undefined && compareQuantities(value, range.least) < 0)
+    return `${value} must be greater than or equal to ${range.least}: raise it`;
+  if (range.most !== undefined && compareQuantities(value, range.most) > 0)
+    return `${value} must be less than or equal to ${range.most}: lower it`;
   return undefined;
 }
 
@@ -85,7 +88,8 @@ const stallFactors: PolicyRule = function* ({ next }) {
   const at: FieldPath = field(EXPERIMENTAL, 'stallDetector');
   for (const [name, range] of Object.entries(FACTORS)) {
     const value = detector?.[name as keyof typeof FACTORS];
-    const fault = value === undefined ? undefined : isQuantity(value) ? factorFault(value, range) : `${value} is no number`;
+    const fault =
+      value === undefined ? undefined : isQuantity(value) ? factorFault(value, range) : `${value} is no number: write one such as 0.5`;
     if (fault) yield invalid(field(at, name), fault);
   }
 };

@@ -4,6 +4,7 @@ import { type FieldPath, field } from '../../../api/field-path.js';
 import type { KubeObject } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { refuse, type Verdict, verdictOf } from '../../verdict.js';
+import { gateOff } from '../gate-off.js';
 import { type Causes, invalid } from '../rule.js';
 import { type Environment, mayBe, type Type, typeOfExpression } from './cel/check.js';
 import { DOMAIN, domainEnvironment, nodeEnvironment } from './environments.js';
@@ -63,7 +64,7 @@ function* pluginCauses({ spec }: Plugin): Causes {
 }
 
 export function admitPluginCreate(plugin: Plugin, config: ClusterConfig): Verdict {
-  if (!config.isEnabled('Plugins')) return refuse('Plugins feature gate is not enabled: enable it in the KubeVirt resource');
+  if (!config.isEnabled('Plugins')) return refuse(gateOff('Plugins', 'a plugin'));
   return admitPluginUpdate(plugin);
 }
 

@@ -3,6 +3,7 @@
 import { isConditionTrue, type KubeObject } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { allow, refuse, type Verdict, verdictOf } from '../../verdict.js';
+import { gateOff } from '../gate-off.js';
 import { type ObjectReference, sameReference } from '../reference.js';
 import { type Cause, invalid } from '../rule.js';
 
@@ -11,7 +12,7 @@ export interface VirtualMachineBackup extends KubeObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-const GATE_OFF = 'IncrementalBackup feature gate not enabled: enable it in the KubeVirt resource';
+const GATE_OFF = gateOff('IncrementalBackup', 'a backup of a VM');
 
 function isOver({ status }: VirtualMachineBackup): boolean {
   const conditions = status?.conditions ?? [];

@@ -32,10 +32,13 @@ function* source({ apiGroup = '', kind, name }: ObjectReference, config: Cluster
     return;
   }
   if (kind === TEMPLATE && !exportsTemplates(config)) {
-    yield invalid(field(AT, 'kind'), `${TEMPLATE} source requires the OCIExport feature gate and the template deployment to be enabled`);
+    yield invalid(
+      field(AT, 'kind'),
+      `${TEMPLATE} source requires the feature gates OCIExport and Template and the template deployment: enable them in the KubeVirt resource`,
+    );
     return;
   }
-  if (!name) yield invalid(field(AT, 'name'), `the name of the ${kind} must not be empty`);
+  if (!name) yield invalid(field(AT, 'name'), `the name of the ${kind} must not be empty: say which one to export`);
   if (apiGroup !== group) {
     yield invalid(
       field(AT, 'APIGroup'),

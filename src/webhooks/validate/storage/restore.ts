@@ -4,6 +4,7 @@ import { field } from '../../../api/field-path.js';
 import type { KubeObject, VirtualMachine } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { refuse, type Verdict, verdictOf } from '../../verdict.js';
+import { gateOff } from '../gate-off.js';
 import { type ObjectReference, sameReference, unchangedSpec } from '../reference.js';
 import { type Cause, type Causes, invalid, required } from '../rule.js';
 import type { VirtualMachineSnapshot } from './snapshot.js';
@@ -68,9 +69,9 @@ function* patches({ spec }: VirtualMachineRestore): Causes {
 function* overrides({ spec }: VirtualMachineRestore): Causes {
   for (const [i, override] of (spec.volumeRestoreOverrides ?? []).entries()) {
     const at = field('spec', 'volumeRestoreOverrides', i);
-    if (!override.volumeName) yield required(field(at, 'volumeName'), 'must provide a volume name');
+    if (!override.volumeName) yield required(field(at, 'volumeName'), 'the override names no volume: set volumeName');
     if (!override.restoreName && !override.annotations && !override.labels) {
-      yield required(at, 'must provide at least one overridden field: restoreName, labels or annotations');
+      yield required(at, 'the override changes nothing: set restoreName, labels or annotations');
     }
   }
 }
@@ -115,14 +116,14 @@ function fittingTarget({ snapshot, content, target }: RestoreRequest): Finding {
     return { error: `VirtualMachineSnapshot ${snapshot.metadata.name} has no content yet: wait until it is ready to use` };
   if (!content) return { error: `VirtualMachineSnapshotContent "${name}" of the snapshot was not found: take another snapshot` };
   const vm = content.spec.source.virtualMachine;
-  if (!vm) return { error: `VirtualMachineSnapshotContent "${name}" holds no VirtualMachine` };
+  if (!vm) return { error: `VirtualMachineSnapshotContent "${name}" holds no VirtualMachine: take another snapshot` };
   if (!keepsFirmwareState(vm)) return { causes: [] };
   const why = 'Restore to a different VM is not supported when snapshotted VM has backend storage (persistent TPM or EFI)';
   return { causes: [invalid('spec', `${why}: restore to the VM that the snapshot is of`)] };
 }
 
 export function admitRestoreCreate(request: RestoreRequest, config: ClusterConfig): Verdict {
-  if (!config.isEnabled('Snapshot')) return refuse('Snapshot/Restore feature gate not enabled: enable Snapshot in the KubeVirt resource');
+  if (!config.isEnabled('Snapshot')) return refuse(gateOff('Snapshot', 'a restore'));
   const { restore } = request;
   const reference = [...vmReference(restore.spec?.target, 'spec.target')];
   if (reference.length > 0) return verdictOf([...reference, ...inProgress(request)]);

@@ -2,6 +2,7 @@
 import type { KubeObject } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { refuse, type Verdict, verdictOf } from '../../verdict.js';
+import { gateOff } from '../gate-off.js';
 import { type ObjectReference, unchangedSpec } from '../reference.js';
 import { vmReference } from './vm-reference.js';
 
@@ -11,7 +12,7 @@ export interface VirtualMachineSnapshot extends KubeObject {
 }
 
 export function admitSnapshotCreate({ spec }: VirtualMachineSnapshot, config: ClusterConfig): Verdict {
-  if (!config.isEnabled('Snapshot')) return refuse('snapshot feature gate not enabled: enable Snapshot in the KubeVirt resource');
+  if (!config.isEnabled('Snapshot')) return refuse(gateOff('Snapshot', 'a snapshot'));
   return verdictOf(vmReference(spec?.source, 'spec.source'));
 }
 

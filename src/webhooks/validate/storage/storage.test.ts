@@ -30,7 +30,9 @@ describe('snapshots', () => {
   });
 
   it('need their gate, and stay as they are', () => {
-    expect(told(admitSnapshotCreate(snapshot(vm), gates([], ['Snapshot'])))).toEqual(containing('enable Snapshot'));
+    expect(told(admitSnapshotCreate(snapshot(vm), gates([], ['Snapshot'])))).toEqual(
+      containing('needs the feature gate Snapshot, which is off: take it out of disabledFeatureGates'),
+    );
     expect(told(admitSnapshotUpdate(snapshot(vm, { failureDeadline: '1m' }), snapshot(vm)))).toEqual(['Invalid spec']);
     expect(told(admitSnapshotUpdate(snapshot(vm), snapshot(vm)))).toBe('allowed');
   });
@@ -99,7 +101,9 @@ describe('restores', () => {
   });
 
   it('needs its gate, and stays as it is', () => {
-    expect(told(admitRestoreCreate({ restore: restore(), others: [] }, gates([], ['Snapshot'])))).toEqual(containing('gate not enabled'));
+    expect(told(admitRestoreCreate({ restore: restore(), others: [] }, gates([], ['Snapshot'])))).toEqual(
+      containing('needs the feature gate Snapshot'),
+    );
     expect(told(admitRestoreUpdate(restore({ patches: ['{}'] }), restore()))).toEqual(['Invalid spec']);
   });
 });

@@ -59,39 +59,51 @@ describe('admitVm', () => {
     [
       'running',
       vm({ runStrategy: undefined, running: true }),
-      ['allowed', 'spec.running is deprecated, please use spec.runStrategy instead.'],
+      ['allowed', 'spec.running is deprecated, please use spec.runStrategy instead: Always for true, Halted for false'],
     ],
     ['being deleted', { ...vm({ runStrategy: 'Nonsense' }), metadata: { deletionTimestamp: 'now' } }, ['allowed']],
-    ['no template', vm({ template: undefined }), ['Required spec.template: missing virtual machine template.']],
-    ['no run strategy', vm({ runStrategy: undefined }), ['Invalid spec.running: RunStrategy must be specified']],
-    ['unknown run strategy', vm({ runStrategy: 'Sometimes' }), ['Invalid spec.runStrategy: Invalid RunStrategy (Sometimes)']],
-    ['both', vm({ running: true }), [expect.stringContaining('mutually exclusive')]],
+    [
+      'no template',
+      vm({ template: undefined }),
+      ['Required spec.template: missing virtual machine template: describe the guest under template.spec'],
+    ],
+    [
+      'no run strategy',
+      vm({ runStrategy: undefined }),
+      ['Invalid spec.running: RunStrategy must be specified: set runStrategy to one of Halted, Manual, Always, RerunOnFailure, Once'],
+    ],
+    [
+      'unknown run strategy',
+      vm({ runStrategy: 'Sometimes' }),
+      ['Invalid spec.runStrategy: Invalid RunStrategy (Sometimes): use one of Halted, Manual, Always, RerunOnFailure, Once'],
+    ],
+    ['both', vm({ running: true }), [expect.stringContaining('exclude each other')]],
     ['template rules', vm({}, undefined, { hostname: 'A' }), [expect.stringMatching(/^Invalid spec.template.spec.hostname: /)]],
     [
       'discontinued binding',
       vm({}, undefined, { domain: { devices: { interfaces: [{ name: 'n', slirp: {} }] } }, networks: [{ name: 'n', pod: {} }] }),
-      ['Invalid spec.domain.devices.interfaces[0].slirp: Slirp interface support has been discontinued since v1.3'],
+      ['Invalid spec.domain.devices.interfaces[0].slirp: the slirp binding is discontinued since v1.3: use masquerade or passtBinding'],
     ],
     ['DataVolume template', vm(template(sourced), undefined, used), ['allowed']],
     [
       'DataVolume template that nothing uses',
       vm(template(sourced)),
-      [expect.stringMatching(/^Required spec.dataVolumeTemplate\[0\]: .*must be referenced/)],
+      [expect.stringMatching(/^Required spec.dataVolumeTemplate\[0\]: .*is not used/)],
     ],
     [
       'DataVolume template without storage',
       vm(template({ source: { blank: {} } }), undefined, used),
-      ['Invalid spec.dataVolumeTemplate[0].PVC.Storage: Missing Data volume PVC or Storage'],
+      ['Invalid spec.dataVolumeTemplate[0].PVC.Storage: the volume has no size: set storage (or pvc)'],
     ],
     [
       'DataVolume template without source',
       vm(template({ pvc: {} }), undefined, used),
-      [expect.stringContaining('should have either Source, SourceRef')],
+      [expect.stringContaining('nothing fills the volume')],
     ],
     [
       'DataVolume template of two sources',
       vm(template({ pvc: {}, source: { blank: {}, upload: {} } }), undefined, used),
-      ['Invalid spec.dataVolumeTemplate[0].source: Multiple dataVolume sources'],
+      ['Invalid spec.dataVolumeTemplate[0].source: source has several kinds: keep one'],
     ],
     [
       'DataVolume template of another namespace',
@@ -101,7 +113,7 @@ describe('admitVm', () => {
     [
       'unaligned ceiling',
       vm({}, undefined, { architecture: 'amd64', domain: { devices: {}, memory: { guest: '1Gi', maxGuest: '1025Mi' } } }),
-      ['Invalid spec.template.spec.domain.memory.guest: MaxGuest must be 2Mi aligned'],
+      ['Invalid spec.template.spec.domain.memory.guest: MaxGuest must be 2Mi aligned: change it, or leave maxGuest out'],
     ],
   ])('%s', (_title, machine, expected) => {
     expect(admit(machine)).toEqual(expected);
@@ -118,13 +130,13 @@ describe('admitVm', () => {
       'run state during a snapshot',
       vm({ runStrategy: 'Halted' }, { snapshotInProgress: 's' }),
       vm(),
-      ['NotSupported spec: Cannot update vm running state until snapshot "s" completes'],
+      ['NotSupported spec: Cannot update vm running state until snapshot "s" completes: try again then'],
     ],
     [
       'run state during a restore',
       vm({ runStrategy: 'Halted' }, { restoreInProgress: 'r' }),
       vm(),
-      ['NotSupported spec: Cannot update VM runStrategy until restore "r" completes'],
+      ['NotSupported spec: Cannot update VM runStrategy until restore "r" completes: try again then'],
     ],
     ['something else during a restore', vm({}, { restoreInProgress: 'r' }), vm(), ['allowed']],
   ])('update: %s', (_title, machine, old, expected) => {
@@ -143,13 +155,17 @@ describe('volume requests', () => {
     ['remove', status({ removeVolumeOptions: { name: 'a' } }), ['allowed']],
     ['neither', status({}), [expect.stringContaining('require one of either')]],
     ['both', status({ ...add(scsi), removeVolumeOptions: { name: 'a' } }), [expect.stringContaining('not both')]],
-    ['twice', status(add(scsi), add(scsi)), ['Invalid Status.volumeRequests: AddVolume request for [a] aleady exists']],
+    [
+      'twice',
+      status(add(scsi), add(scsi)),
+      ['Invalid Status.volumeRequests: AddVolume request for [a] already exists: wait until it is carried out'],
+    ],
     [
       'wrong bus',
       status(add({ name: 'a', disk: { bus: 'sata' } })),
-      [expect.stringContaining("requires bus to be 'scsi' or 'virtio'. [sata] is not permitted")],
+      [expect.stringContaining("requires bus to be 'scsi' or 'virtio', not [sata]")],
     ],
-    ['CD-ROM', status(add({ name: 'a', cdrom: {} })), [expect.stringContaining("requires diskDevice of type 'disk' or 'lun'")]],
+    ['CD-ROM', status(add({ name: 'a', cdrom: {} })), [expect.stringContaining("requires a disk of type 'disk' or 'lun'")]],
   ])('%s', (_title, machine, expected) => {
     expect(told(admitVmStatus({ vm: machine, namespace: 'default', isOwnAccount: false }, config))).toEqual(expected);
   });
@@ -161,7 +177,9 @@ describe('volume requests', () => {
       status: { migrationState: { startTimestamp: 't' } },
     } as unknown as VirtualMachineInstance;
     const verdict = admitVmStatus({ vm: status(add(scsi)), vmi, namespace: 'default', isOwnAccount: true }, config);
-    expect(told(verdict)).toEqual(['NotSupported spec: Cannot handle volume requests while VMI migration is in progress']);
+    expect(told(verdict)).toEqual([
+      'NotSupported spec: Cannot handle volume requests while VMI migration is in progress: try again when it is over',
+    ]);
   });
 });
 
@@ -185,13 +203,13 @@ describe('admitVmiUpdate', () => {
       'a user changes the spec',
       vmi([root, claim('hot')], [rootDisk, hotDisk]),
       { isOwnAccount: false },
-      ['NotSupported : update of VMI object is restricted'],
+      ['NotSupported : update of VMI object is restricted: change the VirtualMachine that owns it, or use the subresources'],
     ],
     [
       'a user changes a reserved label',
       vmi([root], [rootDisk], { labels: { 'kubevirt.io/nodeName': 'x' } }),
       { isOwnAccount: false },
-      [expect.stringContaining('reserved kubevirt.io/ labels')],
+      [expect.stringContaining('kubevirt.io/nodeName are reserved')],
     ],
     ['a user changes another label', vmi([root], [rootDisk], { labels: { a: 'b' } }), { isOwnAccount: false }, ['allowed']],
     ['hot-plug', vmi([root, claim('hot')], [rootDisk, hotDisk]), {}, ['allowed']],
@@ -199,39 +217,44 @@ describe('admitVmiUpdate', () => {
       'hot-plug of something else',
       vmi([root, { name: 'hot', emptyDisk: {} }], [rootDisk, hotDisk]),
       {},
-      ['Invalid : volume hot is not a PVC or DataVolume'],
+      ['Invalid : volume hot cannot be hot-plugged: only persistentVolumeClaim, dataVolume and memoryDump can'],
     ],
     [
       'hot-plug without disk',
       vmi([root, claim('hot')], [rootDisk]),
       {},
-      ['Invalid : mismatch between volumes declared (2) and required (1)'],
+      ['Invalid : there are 2 volumes, and disks and filesystems for 1: each volume needs one, and each of them a volume'],
     ],
-    ['a permanent volume goes', vmi([claim('hot')], [hotDisk]), {}, ['Invalid : Number of permanent volumes has changed']],
+    [
+      'a permanent volume goes',
+      vmi([claim('hot')], [hotDisk]),
+      {},
+      ['Invalid : a volume that was there at boot was added or removed: only hot-plugged ones can be, others need a restart'],
+    ],
     [
       'a permanent volume changes',
       vmi([{ name: 'root', emptyDisk: { capacity: '2Gi' } }], [rootDisk]),
       {},
-      ['Invalid : permanent volume root, changed'],
+      ['Invalid : volume root was there at boot and cannot change: change the VM and restart it, or migrate the volume'],
     ],
     [
       'the ceiling of sockets changes',
       vmi([root], [rootDisk], { cpu: { maxSockets: 8 } }),
       {},
-      ['Invalid : CPU topology maxSockets changed'],
+      ['Invalid : maxSockets of a running guest cannot change: keep it, or change the VM and restart it'],
     ],
     ['the agent of the node', vmi([root], [rootDisk]), { isNodeAgent: true, nodeName: 'node01' }, ['allowed']],
     [
       'the agent of another node',
       vmi([root], [rootDisk]),
       { isNodeAgent: true, nodeName: 'node02' },
-      ['Invalid : Node restriction, virt-handler is only allowed to modify VMIs it owns'],
+      ['Invalid : Node restriction: the virt-handler of node02 may only change VMIs that run on its node or migrate to it'],
     ],
     [
       'an agent without a node',
       vmi([root], [rootDisk]),
       { isNodeAgent: true },
-      ['Invalid : Node restriction failed, virt-handler service account is missing node name'],
+      ['Invalid : Node restriction failed: the token of virt-handler names no node; it must be bound to its pod'],
     ],
   ])('%s', (_title, next, rest, expected) => {
     expect(update(next, rest)).toEqual(expected);

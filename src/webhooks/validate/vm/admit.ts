@@ -25,7 +25,7 @@ export interface VmRequest {
   readonly isOwnAccount: boolean;
 }
 
-const RUNNING_DEPRECATED = 'spec.running is deprecated, please use spec.runStrategy instead.';
+const RUNNING_DEPRECATED = 'spec.running is deprecated, please use spec.runStrategy instead: Always for true, Halted for false';
 
 /** The first stage that has causes. */
 function firstRefusal(stages: readonly (() => Causes)[]): Verdict | undefined {

@@ -9,24 +9,31 @@ function sourceFault(template: DataVolumeTemplateSpec, at: FieldPath): Cause | u
   const claim = pvc ?? storage;
   const populated = claim?.dataSource !== undefined || claim?.dataSourceRef !== undefined;
   const filled = source !== undefined || sourceRef !== undefined;
-  if (populated && filled) return invalid(field(at, 'source'), 'External population is incompatible with Source and SourceRef');
+  if (populated && filled)
+    return invalid(
+      field(at, 'source'),
+      'the claim is populated by its dataSource, so that source and sourceRef have no place: keep one of them',
+    );
   if (!populated && !filled) {
-    return invalid(field(at, 'source', 'sourceRef'), 'Data volume should have either Source, SourceRef, or be externally populated');
+    return invalid(field(at, 'source', 'sourceRef'), 'nothing fills the volume: set source, sourceRef, or the dataSource of its claim');
   }
   const sources = Object.values(source ?? {}).filter((v) => v !== undefined && v !== null).length;
   if (!source || sources === 1) return undefined;
-  return invalid(field(at, 'source'), sources === 0 ? 'Missing dataVolume valid source' : 'Multiple dataVolume sources');
+  return invalid(
+    field(at, 'source'),
+    sources === 0 ? 'source is empty: name one, such as blank, http or registry' : 'source has several kinds: keep one',
+  );
 }
 
 function templateFault(template: DataVolumeTemplateSpec, at: FieldPath): Cause | undefined {
   const { pvc, storage } = template.spec;
   if (!template.metadata?.name) {
     const path = field(at, 'name');
-    return required(path, `'name' field must not be empty for DataVolumeTemplate entry ${path}.`);
+    return required(path, `${path} is missing: the volume of the template refers to the DataVolume by its name`);
   }
-  if (!pvc && !storage) return invalid(field(at, 'PVC', 'Storage'), 'Missing Data volume PVC or Storage');
+  if (!pvc && !storage) return invalid(field(at, 'PVC', 'Storage'), 'the volume has no size: set storage (or pvc)');
   if (pvc && storage) {
-    return invalid(field(at, 'PVC', 'Storage'), 'Duplicate storage definition, both target storage and target pvc defined');
+    return invalid(field(at, 'PVC', 'Storage'), 'pvc and storage exclude each other: keep storage');
   }
   return sourceFault(template, at);
 }
@@ -40,7 +47,7 @@ export const dataVolumeTemplates: Rule<VirtualMachineSpec> = function* (spec, at
     const name = template.metadata?.name;
     if (fault) yield fault;
     else if (!volumes.some((v) => v.persistentVolumeClaim?.claimName === name || v.dataVolume?.name === name)) {
-      yield required(path, `DataVolumeTemplate entry ${path} must be referenced in the VMI template's 'volumes' list`);
+      yield required(path, `DataVolumeTemplate "${name}" is not used: refer to it by a dataVolume in the template's volumes, or remove it`);
     }
   }
 };
@@ -49,7 +56,7 @@ export function* templateNamespaces(spec: VirtualMachineSpec, namespace: string)
   for (const [i, { metadata }] of (spec.dataVolumeTemplates ?? []).entries()) {
     if (metadata?.namespace && metadata.namespace !== namespace) {
       const path = field('spec', 'dataVolumeTemplates', i);
-      yield invalid(path, `Embedded DataVolume namespace ${metadata.namespace} differs from VM namespace ${namespace}`);
+      yield invalid(path, `Embedded DataVolume namespace ${metadata.namespace} differs from VM namespace ${namespace}: leave it out`);
     }
   }
 }

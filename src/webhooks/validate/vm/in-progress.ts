@@ -9,10 +9,10 @@ function sameRunState(old: VirtualMachineSpec, next: VirtualMachineSpec): boolea
   return false;
 }
 
-/** `running` in terms of strategies; undefined when both or neither are given. */
+/** `running` in terms of strategies; undefined when both are given. */
 function strategyOf({ running, runStrategy }: VirtualMachineSpec): string | undefined {
   if (running !== undefined && runStrategy !== undefined) return undefined;
-  if (running === undefined) return runStrategy;
+  if (running === undefined) return runStrategy ?? 'Halted';
   return running ? 'Always' : 'Halted';
 }
 
@@ -22,15 +22,15 @@ export function* inProgressCauses(next: VirtualMachine, old: VirtualMachine | un
   if (snapshotInProgress !== undefined) {
     const [before, after] = [old.spec.template?.spec?.volumes ?? [], next.spec.template?.spec?.volumes ?? []];
     if (!isDeepStrictEqual(before, after)) {
-      yield notSupported('spec', `Cannot update vm disks or volumes until snapshot "${snapshotInProgress}" completes`);
+      yield notSupported('spec', `Cannot update vm disks or volumes until snapshot "${snapshotInProgress}" completes: try again then`);
       return;
     }
     if (!sameRunState(old.spec, next.spec)) {
-      yield notSupported('spec', `Cannot update vm running state until snapshot "${snapshotInProgress}" completes`);
+      yield notSupported('spec', `Cannot update vm running state until snapshot "${snapshotInProgress}" completes: try again then`);
       return;
     }
   }
   if (restoreInProgress !== undefined && strategyOf(old.spec) !== strategyOf(next.spec)) {
-    yield notSupported('spec', `Cannot update VM runStrategy until restore "${restoreInProgress}" completes`);
+    yield notSupported('spec', `Cannot update VM runStrategy until restore "${restoreInProgress}" completes: try again then`);
   }
 }

@@ -5,6 +5,7 @@ import type { VirtualMachineSpec } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { isLiveUpdate } from '../../../core/config/cluster-lookups.js';
 import { memoryHotplugProblem } from '../../../core/defaults/index.js';
+import { gateOff } from '../gate-off.js';
 import { type Causes, invalid, type Rule, required } from '../rule.js';
 import { graceAnnotations } from '../vmi/grace.js';
 import { metadataCauses } from '../vmi/metadata.js';
@@ -17,16 +18,14 @@ const runStrategy: Rule<VirtualMachineSpec> = function* (spec, at, config) {
   const { running, runStrategy: strategy } = spec;
   const path = field(at, 'runStrategy');
   if (running !== undefined && strategy !== undefined) {
-    yield invalid(
-      field(at, 'running'),
-      'Running and RunStrategy are mutually exclusive. Note that Running is deprecated, please use RunStrategy instead',
-    );
+    yield invalid(field(at, 'running'), 'running and runStrategy exclude each other: keep runStrategy, as running is deprecated');
   }
-  if (running === undefined && strategy === undefined) yield invalid(field(at, 'running'), 'RunStrategy must be specified');
+  if (running === undefined && strategy === undefined)
+    yield invalid(field(at, 'running'), `RunStrategy must be specified: set runStrategy to one of ${RUN_STRATEGIES.join(', ')}`);
   if (strategy === undefined || RUN_STRATEGIES.includes(strategy)) return;
-  if (strategy !== 'WaitAsReceiver') yield invalid(path, `Invalid RunStrategy (${strategy})`);
+  if (strategy !== 'WaitAsReceiver') yield invalid(path, `Invalid RunStrategy (${strategy}): use one of ${RUN_STRATEGIES.join(', ')}`);
   else if (!config.isEnabled('DecentralizedLiveMigration')) {
-    yield invalid(path, `Invalid RunStrategy (${strategy}), DecentralizedLiveMigration feature gate is not enabled in kubevirt resource`);
+    yield invalid(path, gateOff('DecentralizedLiveMigration', `runStrategy ${strategy}`));
   }
 };
 
@@ -37,17 +36,17 @@ const liveUpdate: Rule<VirtualMachineSpec> = function* (spec, at, config) {
   const { sockets = 0, maxSockets = 0 } = cpu ?? {};
   if (sockets !== 0 && maxSockets !== 0 && sockets > maxSockets) {
     const path = field(at, 'template', 'spec', 'domain', 'cpu', 'sockets');
-    yield invalid(path, 'Number of sockets in CPU topology is greater than the maximum sockets allowed');
+    yield invalid(path, `${sockets} sockets are more than maxSockets ${maxSockets}: lower the first or raise the second`);
   }
   if (memory?.maxGuest === undefined) return;
   const problem = memoryHotplugProblem(vmi, memory.maxGuest);
-  if (problem) yield invalid(field(at, 'template', 'spec', 'domain', 'memory', 'guest'), problem);
+  if (problem) yield invalid(field(at, 'template', 'spec', 'domain', 'memory', 'guest'), `${problem}: change it, or leave maxGuest out`);
 };
 
 export function* vmSpecCauses(spec: VirtualMachineSpec, at: FieldPath, config: ClusterConfig, isOwnAccount: boolean): Causes {
   const vmi = spec.template?.spec;
   if (!vmi) {
-    yield required(field(at, 'template'), 'missing virtual machine template.');
+    yield required(field(at, 'template'), 'missing virtual machine template: describe the guest under template.spec');
     return;
   }
   const metadata = field(at, 'template', 'metadata');

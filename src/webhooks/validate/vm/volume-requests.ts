@@ -22,22 +22,23 @@ const PATH = 'Status.volumeRequests';
 function hotplugBusFault(disk: Disk, name: string, what: string): string | undefined {
   const bus = busOf(disk);
   if (disk.disk) {
-    const message = `${what} for disk [${name}] requires bus to be 'scsi' or 'virtio'. [${bus}] is not permitted.`;
+    const message = `${what} for disk [${name}] requires bus to be 'scsi' or 'virtio', not [${bus}]: change it`;
     return bus === 'scsi' || bus === 'virtio' ? undefined : message;
   }
-  if (!disk.lun) return `${what} for [${name}] requires diskDevice of type 'disk' or 'lun' to be used.`;
-  return bus === 'scsi' ? undefined : `${what} for LUN [${name}] requires bus to be 'scsi'. [${bus}] is not permitted.`;
+  if (!disk.lun) return `${what} for [${name}] requires a disk of type 'disk' or 'lun': set one`;
+  return bus === 'scsi' ? undefined : `${what} for LUN [${name}] requires bus to be 'scsi', not [${bus}]: change it`;
 }
 
 /** Why a disk cannot be hot-plugged, or undefined. `what` begins the message, `at` is the field of the cause. */
 export function hotplugDiskFault(disk: Disk | undefined, name: string, what: string, at: string): Cause | undefined {
-  if (!disk) return invalid(at, `${what} for [${name}] requires the disk field to be set.`);
+  if (!disk) return invalid(at, `${what} for [${name}] requires the disk field to be set: say how the guest sees the volume`);
   const message = hotplugBusFault(disk, name, what);
   if (message) return invalid(at, message);
-  if (disk.dedicatedIOThread && busOf(disk) !== 'virtio') return invalid(at, `${what} for [${name}] requires virtio bus for IOThreads.`);
+  if (disk.dedicatedIOThread && busOf(disk) !== 'virtio')
+    return invalid(at, `${what} for [${name}] requires virtio bus for IOThreads: change the bus, or leave dedicatedIOThread out`);
   if (disk.bootOrder === undefined || disk.bootOrder >= 1) return undefined;
   const first = 'spec.domain.devices.disks[1]';
-  return invalid(`${first}.bootOrder`, `${first} must have a boot order > 0, if supplied`);
+  return invalid(`${first}.bootOrder`, `the boot order of disk [${name}] is ${disk.bootOrder}: boot orders begin with 1`);
 }
 
 function volumeOf({ name, volumeSource }: AddVolumeOptions): Volume {
@@ -75,7 +76,7 @@ interface Surroundings {
 
 function addFault(add: AddVolumeOptions, { added, template, running }: Surroundings): Cause | undefined {
   const { name } = add;
-  if (added.has(name)) return invalid(PATH, `AddVolume request for [${name}] aleady exists`);
+  if (added.has(name)) return invalid(PATH, `AddVolume request for [${name}] already exists: wait until it is carried out`);
   const fault = hotplugDiskFault(add.disk, name, 'AddVolume request', PATH);
   if (fault) return fault;
   const wanted = volumeOf(add);
@@ -84,18 +85,24 @@ function addFault(add: AddVolumeOptions, { added, template, running }: Surroundi
     return present !== undefined && !isDeepStrictEqual(present, wanted);
   };
   const conflict = `AddVolume request for [${name}] conflicts with an existing volume of the same name on`;
-  if (differs(template)) return invalid(PATH, `${conflict} the vmi template.`);
-  if (differs(running)) return invalid(PATH, `${conflict} currently running vmi`);
+  if (differs(template)) return invalid(PATH, `${conflict} the vmi template: choose another name`);
+  if (differs(running)) return invalid(PATH, `${conflict} currently running vmi: choose another name`);
   added.add(name);
   return undefined;
 }
 
 function requestFault(request: VirtualMachineVolumeRequest, around: Surroundings): Cause | undefined {
   const { addVolumeOptions: add, removeVolumeOptions: remove } = request;
-  if (add && remove) return invalid(PATH, 'VolumeRequests require either addVolumeOptions or removeVolumeOptions to be set, not both');
+  if (add && remove)
+    return invalid(PATH, 'VolumeRequests require either addVolumeOptions or removeVolumeOptions to be set, not both: split the request');
   if (add) return addFault(add, around);
-  if (!remove) return invalid(PATH, 'VolumeRequests require one of either addVolumeOptions or removeVolumeOptions to be set');
-  if (around.removed.has(remove.name)) return invalid(PATH, `RemoveVolume request for [${remove.name}] aleady exists`);
+  if (!remove)
+    return invalid(
+      PATH,
+      'VolumeRequests require one of either addVolumeOptions or removeVolumeOptions to be set: the request asks for nothing',
+    );
+  if (around.removed.has(remove.name))
+    return invalid(PATH, `RemoveVolume request for [${remove.name}] already exists: wait until it is carried out`);
   around.removed.add(remove.name);
   return undefined;
 }
@@ -140,5 +147,5 @@ export function volumeRequestCauses(vm: VirtualMachine, vmi: VirtualMachineInsta
   if ('fault' in outcome) return [outcome.fault];
   const causes = firstCauses(outcome.specs, config);
   if (causes.length > 0 || !live || !isMigrating(live)) return causes;
-  return [notSupported('spec', 'Cannot handle volume requests while VMI migration is in progress')];
+  return [notSupported('spec', 'Cannot handle volume requests while VMI migration is in progress: try again when it is over')];
 }

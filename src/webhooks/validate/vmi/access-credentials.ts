@@ -5,20 +5,21 @@ import type { AccessCredential, SSHPublicKeyAccessCredential, VirtualMachineInst
 import { type Causes, invalid, type Rule } from '../rule.js';
 
 function* exactlyOne(key: object, of: string, at: FieldPath, entry: FieldPath): Causes {
-  if (Object.values(key).filter((v) => v !== undefined).length !== 1) yield invalid(at, `${entry} must have exactly one ${of} set`);
+  if (Object.values(key).filter((v) => v !== undefined).length !== 1)
+    yield invalid(at, `${entry} must have exactly one ${of} set: keep one`);
 }
 
 function* sshCauses(key: SSHPublicKeyAccessCredential, volumes: readonly Volume[], entry: FieldPath): Causes {
   const method = key.propagationMethod ?? {};
   const path = field(entry, 'sshPublicKey', 'propagationMethod');
   if (method.noCloud && !volumes.some((v) => v.cloudInitNoCloud)) {
-    yield invalid(path, `${entry} requires a noCloud volume to exist when the noCloud propagationMethod is in use.`);
+    yield invalid(path, `${entry} is propagated by noCloud, but there is no such volume: add one of type cloudInitNoCloud`);
   }
   if (method.configDrive && !volumes.some((v) => v.cloudInitConfigDrive)) {
-    yield invalid(path, `${entry} requires a configDrive volume to exist when the configDrive propagationMethod is in use.`);
+    yield invalid(path, `${entry} is propagated by configDrive, but there is no such volume: add one of type cloudInitConfigDrive`);
   }
   if (method.qemuGuestAgent && !method.qemuGuestAgent.users?.length) {
-    yield invalid(field(path, 'qemuGuestAgent', 'users'), `${entry} requires at least one user to be present in the users list`);
+    yield invalid(field(path, 'qemuGuestAgent', 'users'), `${entry} is for nobody: list the users of the guest that get the keys`);
   }
   const { noCloud, configDrive, qemuGuestAgent } = method;
   yield* exactlyOne({ secret: key.source?.secret }, 'source', field(entry, 'sshPublicKey', 'source'), entry);

@@ -23,13 +23,14 @@ export function admitVmiCreate(vmi: VirtualMachineInstance, config: ClusterConfi
 }
 
 function nodeFault({ vmi, old, nodeName }: VmiUpdate): Cause | undefined {
-  if (nodeName === undefined) return invalid('', 'Node restriction failed, virt-handler service account is missing node name');
+  if (nodeName === undefined)
+    return invalid('', 'Node restriction failed: the token of virt-handler names no node; it must be bound to its pod');
   const target = old.status?.migrationState?.targetNode ?? '';
   if (nodeName !== (old.status?.nodeName ?? '') && (target === '' || nodeName !== target)) {
-    return invalid('', 'Node restriction, virt-handler is only allowed to modify VMIs it owns');
+    return invalid('', `Node restriction: the virt-handler of ${nodeName} may only change VMIs that run on its node or migrate to it`);
   }
   if (target === '' && vmi.status?.migrationState && (vmi.status.migrationState.targetNode ?? '') !== '') {
-    return invalid('', 'Node restriction, virt-handler is not allowed to set target node');
+    return invalid('', 'Node restriction: the target node of a migration is set by virt-controller');
   }
   return undefined;
 }
@@ -43,7 +44,7 @@ function* updateCauses(update: VmiUpdate, config: ClusterConfig): Causes {
   }
   if (!isDeepStrictEqual(canonicalVmiSpec(vmi.spec), canonicalVmiSpec(old.spec))) {
     if (!isOwnAccount) {
-      yield notSupported('', 'update of VMI object is restricted');
+      yield notSupported('', 'update of VMI object is restricted: change the VirtualMachine that owns it, or use the subresources');
       return;
     }
     const causes = [...hotplugCauses(vmi, old, config)];
@@ -51,7 +52,10 @@ function* updateCauses(update: VmiUpdate, config: ClusterConfig): Causes {
     if (causes.length > 0) return;
   }
   if (!isOwnAccount && !isDeepStrictEqual(reservedLabels(old.metadata.labels), reservedLabels(vmi.metadata.labels))) {
-    yield notSupported('', 'modification of the following reserved kubevirt.io/ labels on a VMI object is prohibited');
+    yield notSupported(
+      '',
+      `the labels ${Object.keys({ ...reservedLabels(old.metadata.labels), ...reservedLabels(vmi.metadata.labels) }).join(', ')} are reserved for KubeVirt's own components: leave them as they are`,
+    );
   }
 }
 

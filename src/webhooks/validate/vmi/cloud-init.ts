@@ -26,19 +26,18 @@ function sizeOf({ base64, plain }: DataSource): number {
   return plain ? Buffer.byteLength(plain) : Buffer.from(base64 ?? '', 'base64').length;
 }
 
-function* dataCauses(data: DataSource, kind: string, at: FieldPath): Causes {
+function* dataCauses(data: DataSource, at: FieldPath): Causes {
   const { what, base64 } = data;
   if (base64 && !BASE64.test(base64.replace(/[\r\n]/g, ''))) {
     const path = field(at, `${what}DataBase64`);
-    yield invalid(path, `${path}.${kind}.${what}DataBase64 is not a valid base64 value.`);
+    yield invalid(path, `${path} is not valid base64: encode the data, or give it as ${what}Data`);
   }
   if (count(data) > 1) {
-    const name = what === 'user' ? 'userdatasource' : 'networkdata source';
-    yield invalid(at, `${at} must have only one ${name} set.`);
+    yield invalid(at, `${at} has several sources of ${what} data: keep one of ${what}Data, ${what}DataBase64 and the secret`);
   }
   if (sizeOf(data) > LIMIT_BYTES) {
-    const secret = what === 'user' ? 'UserDataSecretRef' : 'NetworkDataSecretRef';
-    yield invalid(at, `${at} ${what}data exceeds ${LIMIT_BYTES} byte limit. Should use ${secret} for larger data.`);
+    const secret = what === 'user' ? 'secretRef' : 'networkDataSecretRef';
+    yield invalid(at, `${at} ${what} data exceeds the ${LIMIT_BYTES} byte limit: put larger data into a Secret and name it in ${secret}`);
   }
 }
 
@@ -48,8 +47,8 @@ export function* cloudInitCauses(volume: Volume, at: FieldPath): Causes {
   if (!source) return;
   const path = field(at, kind);
   const data = sourcesOf(source);
-  for (const each of data) yield* dataCauses(each, kind, path);
+  for (const each of data) yield* dataCauses(each, path);
   if (data.every((d) => count(d) === 0)) {
-    yield invalid(path, `${path} must have at least one userdatasource or one networkdatasource set.`);
+    yield invalid(path, `${path} is empty: give it user data or network data`);
   }
 }

@@ -22,12 +22,15 @@ export const pinnedMemory: SpecRule = function* (spec, at) {
   if (!hasMemory(spec)) {
     const [request, limit] = [field(resources, 'requests', 'memory'), field(resources, 'limits', 'memory')];
     const memory = field(at, 'domain', 'memory');
-    yield invalid(limit, `${request}, ${limit}, ${field(memory, 'hugepages')} or ${field(memory, 'guest')} should be provided`);
+    yield invalid(
+      limit,
+      `dedicated CPUs need memory of a known size: set ${field(memory, 'guest')}, ${field(memory, 'hugepages')}, ${request} or ${limit}`,
+    );
   }
   const [request, limit] = [memoryOf(spec, 'requests'), memoryOf(spec, 'limits')];
   if (request > 0n && limit > 0n && request !== limit) {
     const path = field(resources, 'requests', 'memory');
-    yield invalid(path, `${path} must be equal to ${field(resources, 'limits', 'memory')}`);
+    yield invalid(path, `${path} must be equal to ${field(resources, 'limits', 'memory')} when CPUs are dedicated: make them the same`);
   }
 };
 
@@ -36,7 +39,10 @@ export const pinnedCpuAmounts: SpecRule = function* (spec, at) {
   for (const kind of ['requests', 'limits'] as const) {
     const whole = cpuOf(spec, kind);
     if (whole > 0n && whole * 1000n !== cpuMilliOf(spec, kind)) {
-      yield invalid(field(at, 'domain', 'resources', kind, 'cpu'), `provided resources CPU ${kind} must be an interger`);
+      yield invalid(
+        field(at, 'domain', 'resources', kind, 'cpu'),
+        `resources ${kind} of CPU must be a whole number when CPUs are dedicated: round it`,
+      );
     }
   }
 };
@@ -57,9 +63,9 @@ export const pinnedCpuSource: SpecRule = function* (spec, at) {
   const [request, limit] = [field(at, 'domain', 'resources', 'requests', 'cpu'), field(at, 'domain', 'resources', 'limits', 'cpu')];
   const cores = field(at, 'domain', 'cpu', 'cores');
   const messages = {
-    none: `either ${request} or ${limit} or ${cores} must be provided when DedicatedCPUPlacement is true `,
-    unequal: `${request} or ${limit} must be equal when DedicatedCPUPlacement is true `,
-    contradicting: `${request} or ${limit} must not be provided at the same time with ${cores} when DedicatedCPUPlacement is true `,
+    none: `dedicatedCpuPlacement does not say how many CPUs: set ${cores}, ${request} or ${limit}`,
+    unequal: `${request} and ${limit} must be equal when CPUs are dedicated: make them the same`,
+    contradicting: `${request} and ${limit} contradict the topology: leave them out, or make them the product of cores, sockets and threads`,
   };
   for (const fault of amountFaults(cpuOf(spec, 'requests'), cpuOf(spec, 'limits'), vcpusOf(spec))) yield invalid(path, messages[fault]);
 };
@@ -70,12 +76,12 @@ export const pinnedThreads: SpecRule = function* (spec, at, config) {
   const path = field(at, 'domain', 'cpu', 'threads');
   if (threads > 1 && (spec.architecture || config.defaultArchitecture) === 'arm64') {
     const arch = field(at, 'architecture');
-    yield invalid(arch, `threads must not be greater than 1 at ${path} (got ${threads}) when ${arch} is arm64`);
+    yield invalid(arch, `${path} is ${threads}: CPUs of arm64 have one thread a core; use more cores`);
   }
   if (threads > 2) {
     yield invalid(
       field(at, 'domain', 'cpu', 'dedicatedCpuPlacement'),
-      `Not more than two threads must be provided at ${path} (got ${threads}) when DedicatedCPUPlacement is true`,
+      `${path} is ${threads}: dedicated CPUs have two threads a core at most; use more cores`,
     );
   }
 };
@@ -85,10 +91,10 @@ export const numa: SpecRule = function* (spec, at) {
   const path = field(at, 'domain', 'cpu', 'numa', 'guestMappingPassthrough');
   if (!isPinned(spec)) {
     const wanted = field(at, 'domain', 'cpu', 'dedicatedCpuPlacement');
-    yield invalid(path, `${wanted} must be set to true when NUMA topology strategy is set in ${path}`);
+    yield invalid(path, `${path} needs CPUs of its own: set ${wanted} to true`);
   }
   if (!spec.domain.memory?.hugepages) {
-    yield invalid(path, `${field(at, 'domain', 'memory', 'hugepages')} must be requested when NUMA topology strategy is set in ${path}`);
+    yield invalid(path, `${path} needs huge pages: set ${field(at, 'domain', 'memory', 'hugepages')}`);
   }
 };
 
@@ -96,7 +102,7 @@ export const isolatedEmulatorThread: SpecRule = function* (spec, at) {
   if (!spec.domain.cpu?.isolateEmulatorThread || isPinned(spec)) return;
   yield invalid(
     field(at, 'domain', 'cpu', 'isolateEmulatorThread'),
-    'IsolateEmulatorThread should be only set in combination with DedicatedCPUPlacement',
+    'the emulator thread can be isolated from dedicated CPUs only: set dedicatedCpuPlacement to true, or leave isolateEmulatorThread out',
   );
 };
 
@@ -105,7 +111,7 @@ export const featurePolicies: SpecRule = function* (spec, at) {
     if (FEATURE_POLICIES.includes(policy)) continue;
     yield notSupported(
       field(at, 'domain', 'cpu', 'features', i, 'policy'),
-      `CPU feature ${name} uses policy ${policy} that is not supported.`,
+      `CPU feature ${name} has the policy "${policy}": use one of ${FEATURE_POLICIES.slice(1).join(', ')}`,
     );
   }
 };
@@ -113,7 +119,10 @@ export const featurePolicies: SpecRule = function* (spec, at) {
 export const socketCeiling: SpecRule = function* (spec, at) {
   const { sockets = 0, maxSockets = 0 } = spec.domain.cpu ?? {};
   if (maxSockets !== 0 && sockets > maxSockets) {
-    yield invalid(field(at, 'domain', 'cpu', 'sockets'), 'Number of sockets in CPU topology is greater than the maximum sockets allowed');
+    yield invalid(
+      field(at, 'domain', 'cpu', 'sockets'),
+      `${sockets} sockets are more than maxSockets ${maxSockets}: lower the first or raise the second`,
+    );
   }
 };
 
@@ -123,10 +132,10 @@ export const realtime: SpecRule = function* (spec, at) {
   const used = field(at, 'domain', 'cpu', 'realtime');
   if (!cpu.dedicatedCpuPlacement) {
     const path = field(at, 'domain', 'cpu', 'dedicatedCpuPlacement');
-    yield required(path, `${path} must be set to true when ${used} is used`);
+    yield required(path, `${used} needs CPUs of its own: set ${path} to true`);
   }
   if (!cpu.numa?.guestMappingPassthrough) {
     const path = field(at, 'domain', 'cpu', 'numa', 'guestMappingPassthrough');
-    yield required(path, `${path} must be defined when ${used} is used`);
+    yield required(path, `${used} needs memory near its CPUs: set ${path}`);
   }
 };

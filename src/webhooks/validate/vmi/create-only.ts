@@ -14,11 +14,12 @@ const RESERVED_PATHS = ['/var/run/kubevirt', '/var/run/libvirt'];
 function* containerPathCauses(volume: Volume, isDisk: boolean, isFilesystem: boolean, at: FieldPath): Causes {
   const source = volume.containerPath;
   if (!source) return;
-  const who = `ContainerPath volume '${volume.name}'`;
-  if (isDisk) yield invalid(at, `${who} must be mapped to a filesystem, not a disk`);
-  if (!isFilesystem) yield invalid(at, `${who} must have a matching filesystem defined in spec.domain.devices.filesystems`);
+  const who = `containerPath volume "${volume.name}"`;
+  if (isDisk) yield invalid(at, `${who} is a directory: show it by a filesystem, not by a disk`);
+  if (!isFilesystem) yield invalid(at, `${who} is not shown to the guest: add a filesystem of its name to domain.devices.filesystems`);
   const reserved = RESERVED_PATHS.find((p) => source.path.startsWith(p));
-  if (reserved) yield invalid(field(at, 'containerPath', 'path'), `${who} uses reserved path prefix '${reserved}'`);
+  if (reserved)
+    yield invalid(field(at, 'containerPath', 'path'), `${who} is under ${reserved}, which KubeVirt itself uses: choose another path`);
 }
 
 /** The paths say `domain.volumes`, as they always have. */
@@ -29,7 +30,11 @@ export const attachedVolumes: SpecRule = function* (spec, at) {
     if (volume.memoryDump) continue;
     const path = field(at, 'domain', 'volumes', i);
     const [isDisk, isFilesystem] = [disks.has(volume.name), filesystems.has(volume.name)];
-    if (!isDisk && !isFilesystem) yield invalid(field(path, 'name'), `${field(path, 'name')} '${volume.name}' not found.`);
+    if (!isDisk && !isFilesystem)
+      yield invalid(
+        field(path, 'name'),
+        `volume "${volume.name}" is attached to nothing: add a disk or filesystem of this name, or remove the volume`,
+      );
     yield* containerPathCauses(volume, isDisk, isFilesystem, path);
   }
 };
@@ -39,7 +44,7 @@ export const memoryAsked: SpecRule = function* (spec, at) {
   if (memoryOf(spec, 'requests') !== 0n || memory?.guest !== undefined || memory?.hugepages !== undefined) return;
   const [guest, pages] = [field(at, 'domain', 'memory', 'guest'), field(at, 'domain', 'memory', 'hugepages', 'pageSize')];
   const request = field(at, 'domain', 'resources', 'requests', 'memory');
-  yield required('', `no memory requested, at least one of '${guest}', '${pages}' or '${request}' must be set`);
+  yield required('', `no memory requested: set at least one of ${guest}, ${pages} and ${request}`);
 };
 
 /** The paths repeat `domain.features.hyperv`, as they always have. */
@@ -49,14 +54,11 @@ export const hyperv: SpecRule = function* (spec, at) {
   const own = field(at, 'domain', 'features', 'hyperv');
   const base = field(own, 'domain', 'features', 'hyperv');
   for (const { feature, requires } of brokenRequirements(features.hyperv)) {
-    yield invalid(field(base, feature), `'${field(base, feature)}' requires '${field(base, requires)}', which was disabled.`);
+    yield invalid(field(base, feature), `hyperv ${feature} requires ${requires}, which is off: switch ${requires} on, or ${feature} off`);
   }
   yield* evmcsCauses(spec);
   if (features.hypervPassthrough) {
-    yield invalid(
-      own,
-      'Cannot explicitly set hyperV features if HypervPassthrough is being used. Please use either HyperV or HypervPassthrough.',
-    );
+    yield invalid(own, 'hyperv and hypervPassthrough exclude each other: name the features, or pass through what the node has');
   }
 };
 
@@ -64,10 +66,11 @@ function* evmcsCauses(spec: VirtualMachineInstanceSpec): Causes {
   const evmcs = spec.domain.features?.hyperv?.evmcs;
   if (!evmcs || evmcs.enabled === false) return;
   const list = spec.domain.cpu?.features ?? [];
-  if (list.length === 0) yield required('spec.domain.cpu.features', 'vmx cpu feature is required when evmcs is set');
+  if (list.length === 0)
+    yield required('spec.domain.cpu.features', 'hyperv evmcs needs the CPU feature vmx: add it with the policy require');
   for (const [i, { name, policy }] of list.entries()) {
     if (name === 'vmx' && policy !== 'require') {
-      yield invalid(`spec.domain.cpu.features[${i}].policy`, 'vmx cpu feature has to be set to require policy');
+      yield invalid(`spec.domain.cpu.features[${i}].policy`, 'hyperv evmcs needs the CPU feature vmx: set its policy to require');
     }
   }
 }
@@ -81,23 +84,20 @@ const VIDEO_TYPES: Readonly<Record<string, readonly string[]>> = {
 function* arm64Causes(spec: VirtualMachineInstanceSpec, at: FieldPath): Causes {
   const { firmware, cpu, devices } = spec.domain;
   if (firmware?.bootloader?.bios) {
-    yield notSupported(
-      field(at, 'domain', 'firmware', 'bootloader', 'bios'),
-      'Arm64 does not support bios boot, please change to uefi boot',
-    );
+    yield notSupported(field(at, 'domain', 'firmware', 'bootloader', 'bios'), 'arm64 has no BIOS: use bootloader.efi');
   }
   if (cpu?.model && cpu.model !== 'host-passthrough') {
-    yield notSupported(field(at, 'domain', 'cpu', 'model'), 'currently, host-passthrough is the only model supported on Arm64');
+    yield notSupported(field(at, 'domain', 'cpu', 'model'), `CPU model ${cpu.model} is not supported on arm64: use host-passthrough`);
   }
   for (const [i, disk] of (devices.disks ?? []).entries()) {
     for (const target of ['disk', 'cdrom', 'lun'] as const) {
       if (['', 'virtio', 'scsi'].includes(disk[target]?.bus ?? '')) continue;
       const path = field(at, 'domain', 'devices', 'disks', i, target, 'bus');
-      yield notSupported(path, 'Arm64 not support this disk bus type, please use virtio or scsi');
+      yield notSupported(path, `bus ${disk[target]?.bus} is not supported on arm64: use virtio or scsi`);
     }
   }
-  if (devices.watchdog) yield notSupported(field(at, 'domain', 'devices', 'watchdog'), 'Arm64 not support Watchdog device');
-  if (devices.sound) yield notSupported(field(at, 'domain', 'devices', 'sound'), 'Arm64 not support sound device');
+  if (devices.watchdog) yield notSupported(field(at, 'domain', 'devices', 'watchdog'), 'arm64 has no watchdog device: take it out');
+  if (devices.sound) yield notSupported(field(at, 'domain', 'devices', 'sound'), 'arm64 has no sound device: take it out');
 }
 
 function* watchdogCauses(spec: VirtualMachineInstanceSpec, at: FieldPath): Causes {
@@ -105,8 +105,8 @@ function* watchdogCauses(spec: VirtualMachineInstanceSpec, at: FieldPath): Cause
   if (!watchdog) return;
   const [own, other, message] =
     spec.architecture === 's390x'
-      ? ([watchdog.diag288, watchdog.i6300esb, 's390x only supports Diag288 watchdog device'] as const)
-      : ([watchdog.i6300esb, watchdog.diag288, 'amd64 only supports I6300ESB watchdog device'] as const);
+      ? ([watchdog.diag288, watchdog.i6300esb, 'the watchdog of s390x is diag288: set it and no other'] as const)
+      : ([watchdog.i6300esb, watchdog.diag288, 'the watchdog of amd64 is i6300esb: set it and no other'] as const);
   if (!own || other) yield notSupported(field(at, 'domain', 'devices', 'watchdog'), message);
 }
 
@@ -114,7 +114,7 @@ export const architecture: SpecRule = function* (spec, at) {
   const arch = spec.architecture ?? '';
   const types = VIDEO_TYPES[arch];
   if (!types) {
-    yield invalid(field(at, 'architecture'), `unsupported architecture: ${arch}`);
+    yield invalid(field(at, 'architecture'), `architecture "${arch}" is not supported: use one of ${Object.keys(VIDEO_TYPES).join(', ')}`);
     return;
   }
   if (arch === 'arm64') yield* arm64Causes(spec, at);
@@ -123,7 +123,7 @@ export const architecture: SpecRule = function* (spec, at) {
   if (video && !types.includes(video.type ?? '')) {
     yield notSupported(
       field(at, 'domain', 'devices', 'video', 'type'),
-      `video model '${video.type ?? ''}' is not supported on ${arch} architecture`,
+      `video type "${video.type ?? ''}" is not supported on ${arch}: use one of ${types.join(', ')}`,
     );
   }
 };

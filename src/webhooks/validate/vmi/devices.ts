@@ -3,6 +3,7 @@
 import { field } from '../../../api/field-path.js';
 import type { GPU, VirtualMachineInstanceSpec } from '../../../api/index.js';
 import { allowsPersistentReservation } from '../../../core/config/cluster-lookups.js';
+import { gateOff } from '../gate-off.js';
 import { invalid, type Rule } from '../rule.js';
 
 type SpecRule = Rule<VirtualMachineInstanceSpec>;
@@ -13,8 +14,9 @@ const IO_THREADS_POLICIES = ['shared', 'auto', 'supplementalPool'];
 export const inputs: SpecRule = function* (spec, at) {
   for (const [i, { bus = '', type }] of (spec.domain.devices.inputs ?? []).entries()) {
     const path = field(at, 'domain', 'devices', 'inputs', i);
-    if (!['virtio', 'usb', ''].includes(bus)) yield invalid(field(path, 'bus'), 'Input device can have only virtio or usb bus.');
-    if (type !== 'tablet') yield invalid(field(path, 'type'), 'Input device can have only tablet type.');
+    if (!['virtio', 'usb', ''].includes(bus))
+      yield invalid(field(path, 'bus'), `bus ${bus} cannot carry an input device: use virtio or usb`);
+    if (type !== 'tablet') yield invalid(field(path, 'type'), `input type "${type}" is not supported: use tablet`);
   }
 };
 
@@ -22,12 +24,15 @@ export const ioThreads: SpecRule = function* (spec, at) {
   const { ioThreadsPolicy: policy, ioThreads: threads } = spec.domain;
   if (policy === undefined) return;
   if (!IO_THREADS_POLICIES.includes(policy)) {
-    yield invalid(field(at, 'domain', 'ioThreadsPolicy'), `Invalid IOThreadsPolicy (${policy})`);
+    yield invalid(
+      field(at, 'domain', 'ioThreadsPolicy'),
+      `ioThreadsPolicy ${policy} does not exist: use one of ${IO_THREADS_POLICIES.join(', ')}`,
+    );
   }
   if (policy === 'supplementalPool' && (threads?.supplementalPoolThreadCount ?? 0) < 1) {
     yield invalid(
       field(at, 'domain', 'ioThreads', 'count'),
-      'the number of iothreads needs to be set and positive for the dedicated policy',
+      'the policy supplementalPool needs threads: set domain.ioThreads.supplementalPoolThreadCount to 1 or more',
     );
   }
 };
@@ -40,13 +45,16 @@ function hasRamFb({ virtualGPUOptions }: GPU): boolean {
 
 export const ramFb: SpecRule = function* (spec, at) {
   if ((spec.domain.devices.gpus ?? []).filter(hasRamFb).length > 1) {
-    yield invalid(field(at, 'GPUs'), 'configuring multiple displays with ramfb is not valid ');
+    yield invalid(
+      field(at, 'GPUs'),
+      'one GPU at most can show the boot screen: set virtualGPUOptions.display.ramFB.enabled to false for the others',
+    );
   }
 };
 
 export const hostDevices: SpecRule = function* (spec, at, config) {
   if (spec.domain.devices.hostDevices === undefined || config.isEnabled('HostDevices')) return;
-  yield invalid(field(at, 'HostDevices'), 'Host Devices feature gate is not enabled in kubevirt-config');
+  yield invalid(field(at, 'HostDevices'), gateOff('HostDevices', field(at, 'domain', 'devices', 'hostDevices')));
 };
 
 export const sound: SpecRule = function* (spec, at) {
@@ -54,28 +62,29 @@ export const sound: SpecRule = function* (spec, at) {
   if (!device) return;
   const path = field(at, 'Sound');
   if (!['', 'ich9', 'ac97'].includes(device.model ?? '')) {
-    yield invalid(path, "Sound device type is not supported. Options: 'ich9' or 'ac97'");
+    yield invalid(path, `sound model ${device.model} is not supported: use ich9 or ac97`);
   }
-  if (!device.name) yield invalid(path, 'Sound device requires a name field.');
+  if (!device.name) yield invalid(path, 'the sound device has no name: give it one');
 };
 
 export const vsock: SpecRule = function* (spec, at, config) {
   if (spec.domain.devices.autoattachVSOCK !== true || config.isEnabled('VSOCK')) return;
-  yield invalid(field(at, 'domain', 'devices', 'autoattachVSOCK'), 'VSOCK feature gate is not enabled in kubevirt-config');
+  yield invalid(field(at, 'domain', 'devices', 'autoattachVSOCK'), gateOff('VSOCK', field(at, 'domain', 'devices', 'autoattachVSOCK')));
 };
 
 export const persistentReservation: SpecRule = function* (spec, at, config) {
   const asked = (spec.domain.devices.disks ?? []).some((d) => d.lun?.reservation);
   if (!asked || allowsPersistentReservation(config)) return;
-  yield invalid(field(at, 'domain', 'devices', 'disks', 'luns', 'reservation'), 'persistent reservation is not enabled in kubevirt config');
+  yield invalid(
+    field(at, 'domain', 'devices', 'disks', 'luns', 'reservation'),
+    'persistent reservations are not enabled: set spec.configuration.persistentReservationConfiguration.enabled of the KubeVirt resource',
+  );
 };
 
 export const downwardMetrics: SpecRule = function* (spec, at, config) {
   if (spec.domain.devices.downwardMetrics === undefined || config.isEnabled('DownwardMetrics')) return;
-  yield invalid(
-    field(at, 'domain', 'devices', 'downwardMetrics'),
-    'downwardMetrics virtio serial is not allowed: DownwardMetrics feature gate is not enabled',
-  );
+  const path = field(at, 'domain', 'devices', 'downwardMetrics');
+  yield invalid(path, gateOff('DownwardMetrics', path));
 };
 
 export const filesystems: SpecRule = function* (spec, at, config) {
@@ -84,14 +93,17 @@ export const filesystems: SpecRule = function* (spec, at, config) {
   for (const { name } of spec.domain.devices.filesystems ?? []) {
     const volume = byName.get(name);
     if (volume?.persistentVolumeClaim || volume?.dataVolume) {
-      yield invalid(field(at, 'domain', 'devices', 'filesystems'), 'virtiofs is not allowed: virtiofs feature gate is not enabled for PVC');
+      yield invalid(
+        field(at, 'domain', 'devices', 'filesystems'),
+        gateOff('EnableVirtioFsStorageVolumes', `filesystem "${name}" on a claim`),
+      );
     }
   }
 };
 
 export const video: SpecRule = function* (spec, at) {
   if (!spec.domain.devices.video || spec.domain.devices.autoattachGraphicsDevice !== false) return;
-  yield invalid(field(at, 'video'), 'Video configuration is not allowed when autoattachGraphicsDevice is set to false');
+  yield invalid(field(at, 'video'), 'a video device needs a graphics device: take it out, or do not set autoattachGraphicsDevice to false');
 };
 
 export const panicDevices: SpecRule = function* (spec, at, config) {
@@ -99,10 +111,10 @@ export const panicDevices: SpecRule = function* (spec, at, config) {
   if (list.length === 0) return;
   const path = field(at, 'domain', 'devices', 'panicDevices');
   const arch = spec.architecture || config.defaultArchitecture;
-  if (arch === 's390x') yield invalid(path, `custom panic devices are not supported on ${arch} architecture`);
+  if (arch === 's390x') yield invalid(path, `${arch} brings a panic device of its own: take panicDevices out`);
   for (const [i, { model }] of list.entries()) {
     if (model !== undefined && !PANIC_MODELS.includes(model)) {
-      yield invalid(field(path, i, 'model'), `invalid PanicDeviceModel(${model})`);
+      yield invalid(field(path, i, 'model'), `panic device model ${model} does not exist: use one of ${PANIC_MODELS.join(', ')}`);
     }
   }
 };

@@ -4,6 +4,7 @@ import { type FieldPath, field, keyed } from '../../../api/field-path.js';
 import type { VirtualMachineInstanceSpec } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { machineTypeFor } from '../../../core/config/cluster-lookups.js';
+import { gateOff } from '../gate-off.js';
 import { type Causes, invalid, type Rule, required } from '../rule.js';
 
 const NVIDIA = '10DE';
@@ -40,16 +41,22 @@ function requestsOf(spec: VirtualMachineInstanceSpec, at: FieldPath, config: Clu
 function* needs(spec: VirtualMachineInstanceSpec, at: FieldPath, config: ClusterConfig): Causes {
   const arch = spec.architecture || config.defaultArchitecture;
   const machine = spec.domain.machine?.type || machineTypeFor(config, arch);
-  if (arch !== 'arm64') yield invalid(field(at, 'architecture'), 'GraceIOVirtualization requires arm64 architecture');
+  if (arch !== 'arm64') yield invalid(field(at, 'architecture'), 'a Grace GPU needs architecture arm64: set it, or take the device out');
   if (!machine.startsWith('virt')) {
-    yield invalid(field(at, 'domain', 'machine', 'type'), 'GraceIOVirtualization requires "virt" machine type');
+    yield invalid(
+      field(at, 'domain', 'machine', 'type'),
+      'a Grace GPU needs a machine type that begins with virt: set one, or leave the type out',
+    );
   }
   if (!spec.domain.cpu?.dedicatedCpuPlacement) {
-    yield required(field(at, 'domain', 'cpu', 'dedicatedCpuPlacement'), 'GraceIOVirtualization requires dedicated CPU placement');
+    yield required(
+      field(at, 'domain', 'cpu', 'dedicatedCpuPlacement'),
+      'a Grace GPU needs CPUs of its own: set dedicatedCpuPlacement to true',
+    );
   }
   for (const gate of ['PCINUMAAwareTopology', 'IOMMUFD']) {
     if (config.isEnabled(gate)) continue;
-    yield invalid(field(at, 'domain', 'devices'), `${gate} feature gate must be enabled when GraceIOVirtualization is used`);
+    yield invalid(field(at, 'domain', 'devices'), gateOff(gate, 'a Grace GPU'));
   }
 }
 
@@ -57,19 +64,22 @@ export const graceDevices: Rule<VirtualMachineInstanceSpec> = function* (spec, a
   const { grace, ambiguous } = requestsOf(spec, at, config);
   if (config.isEnabled('GraceIOVirtualization')) {
     for (const { path, resource } of ambiguous) {
-      yield invalid(path, `GraceIOVirtualization requires an exact pciVendorSelector for NVIDIA PCI host device resource "${resource}"`);
+      yield invalid(
+        path,
+        `GraceIOVirtualization cannot tell which GPU the resource "${resource}" is: give its permitted host device an exact pciVendorSelector instead of a wildcard`,
+      );
     }
     if (grace.length > 0) yield* needs(spec, at, config);
     return;
   }
   for (const { path, resource } of grace) {
-    yield invalid(path, `GraceIOVirtualization feature gate must be enabled for NVIDIA Grace GPU passthrough resource "${resource}"`);
+    yield invalid(path, gateOff('GraceIOVirtualization', `passing through the NVIDIA Grace GPU "${resource}"`));
   }
 };
 
 const FORBIDDEN_ANNOTATIONS = [
-  ['kubevirt.io/placePCIDevicesOnRootComplex', 'GraceIOVirtualization is not compatible with placing PCI devices on the root complex'],
-  ['kubevirt.io/disablePCIHole64', 'GraceIOVirtualization requires the 64-bit PCI hole'],
+  ['kubevirt.io/placePCIDevicesOnRootComplex', 'a Grace GPU cannot be placed on the root complex: take the annotation out'],
+  ['kubevirt.io/disablePCIHole64', 'a Grace GPU needs the 64-bit PCI hole: take the annotation out'],
 ] as const;
 
 /** `at` is the path of the metadata. */

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { type FieldPath, field } from '../../../api/field-path.js';
 import type { Interface, Network, Port, PortRange, VirtualMachineInstanceSpec } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { gateOff } from '../gate-off.js';
 import { portNameProblems } from '../kubernetes/names.js';
 import { type Causes, duplicate, invalid, notSupported, type Rule, required } from '../rule.js';
 import { isPciAddress } from './disks.js';
@@ -31,32 +32,41 @@ export function macFault(text: string): 'malformed' | 'too long' | undefined {
 function* addresses(iface: Interface, at: FieldPath): Causes {
   const name = field(at, 'name');
   if (!NAME.test(iface.name)) {
-    yield invalid(name, 'Network interface name can only contain alphabetical characters, numbers, dashes (-) or underscores (_)');
+    yield invalid(name, `interface name "${iface.name}" has a character that none may have: use letters, digits, '-' and '_'`);
   }
   if (iface.model && !MODELS.includes(iface.model)) {
-    yield notSupported(field(at, 'model'), `interface ${name} uses model ${iface.model} that is not supported.`);
+    yield notSupported(field(at, 'model'), `interface "${iface.name}" has the model ${iface.model}: use one of ${MODELS.join(', ')}`);
   }
   if (iface.macAddress) {
     const fault = macFault(iface.macAddress);
-    if (fault) yield invalid(field(at, 'macAddress'), `interface ${name} has ${fault} MAC address (${iface.macAddress}).`);
+    if (fault)
+      yield invalid(
+        field(at, 'macAddress'),
+        `interface "${iface.name}" has the ${fault} MAC address ${iface.macAddress}: write six bytes, as 02:00:00:12:34:56`,
+      );
   }
   if (iface.pciAddress && !isPciAddress(iface.pciAddress)) {
-    yield invalid(field(at, 'pciAddress'), `interface ${name} has malformed PCI address (${iface.pciAddress}).`);
+    yield invalid(
+      field(at, 'pciAddress'),
+      `interface "${iface.name}" has the malformed PCI address ${iface.pciAddress}: write it as 0000:81:01.0`,
+    );
   }
 }
 
 function* portCauses({ port, protocol }: Port, at: FieldPath): Causes {
-  if (port === 0 || port === undefined) yield required(field(at, 'port'), 'Port field is mandatory.');
-  else if (port < 0 || port >= PORT_END) yield invalid(field(at, 'port'), 'Port field must be in range 0 < x < 65536.');
-  if (protocol && !PROTOCOLS.includes(protocol)) yield invalid(field(at, 'protocol'), 'Unknown protocol, only TCP or UDP allowed');
+  if (port === 0 || port === undefined) yield required(field(at, 'port'), 'a port has no number: set port, from 1 to 65535');
+  else if (port < 0 || port >= PORT_END) yield invalid(field(at, 'port'), `port ${port} does not exist: use 1 to 65535`);
+  if (protocol && !PROTOCOLS.includes(protocol))
+    yield invalid(field(at, 'protocol'), `protocol ${protocol} is not forwarded: use TCP or UDP`);
 }
 
 function* ports(list: readonly Port[], at: FieldPath): Causes {
   const seen = new Set<string>();
   for (const [i, { name }] of list.entries()) {
     if (!name) continue;
-    if (seen.has(name)) yield duplicate(field(at, i, 'name'), `Duplicate name of the port: ${name}`);
-    if (portNameProblems(name).length > 0) yield invalid(field(at, i, 'name'), `Invalid name of the port: ${name}`);
+    if (seen.has(name)) yield duplicate(field(at, i, 'name'), `port name ${name} is given twice: rename one`);
+    const problems = portNameProblems(name);
+    if (problems.length > 0) yield invalid(field(at, i, 'name'), `port name "${name}" ${problems.join(', ')}`);
     seen.add(name);
   }
   for (const [i, port] of list.entries()) yield* portCauses(port, field(at, i));
@@ -65,15 +75,15 @@ function* ports(list: readonly Port[], at: FieldPath): Causes {
 const isPort = (port: number): boolean => port > 0 && port < PORT_END;
 
 function rangeFault({ protocol, start, end }: PortRange): readonly [string, string] | undefined {
-  if (!PROTOCOLS.includes(protocol)) return ['protocol', 'Unknown protocol, only TCP or UDP allowed'];
-  if (!isPort(start)) return ['start', 'Start must be a valid port number, 0 < x < 65536'];
-  if (!isPort(end)) return ['end', 'End must be a valid port number, 0 < x < 65536'];
-  return start > end ? ['start', 'Start must be less than or equal to end'] : undefined;
+  if (!PROTOCOLS.includes(protocol)) return ['protocol', `protocol ${protocol} is not forwarded: use TCP or UDP`];
+  if (!isPort(start)) return ['start', `port ${start} does not exist: use 1 to 65535`];
+  if (!isPort(end)) return ['end', `port ${end} does not exist: use 1 to 65535`];
+  return start > end ? ['start', `the range ends at ${end}, before its start ${start}: swap them`] : undefined;
 }
 
 function* rangeCauses(list: readonly PortRange[], at: FieldPath): Causes {
   if (list.length > MOST_RANGES) {
-    yield invalid(at, `No more than ${MOST_RANGES} portRanges are allowed`);
+    yield invalid(at, `there are ${list.length} port ranges: ${MOST_RANGES} are the most; join some`);
     return;
   }
   const sound: PortRange[] = [];
@@ -87,7 +97,10 @@ function* rangeCauses(list: readonly PortRange[], at: FieldPath): Causes {
     for (const [i, range] of sorted.entries()) {
       const before = sorted[i - 1];
       if (before && range.start <= before.end) {
-        yield invalid(at, `${protocol} portRanges [${before.start}-${before.end}] and [${range.start}-${range.end}] overlap`);
+        yield invalid(
+          at,
+          `${protocol} port ranges ${before.start}-${before.end} and ${range.start}-${range.end} overlap: join or cut them`,
+        );
       }
     }
   }
@@ -97,12 +110,13 @@ function* portRanges(iface: Interface, network: Network | undefined, at: FieldPa
   if (!iface.portRanges) return;
   const name = field(at, 'name');
   if (!config.isEnabled('PortRangesSpec')) {
-    yield invalid(name, 'portRanges is specified on interface but the PortRangesSpec feature gate is not enabled');
+    yield invalid(name, gateOff('PortRangesSpec', field(at, 'portRanges')));
     return;
   }
   if (!network?.pod) return;
-  if (iface.ports) yield invalid(name, 'Cannot define both ports and portRanges on interface');
-  if (!iface.masquerade) yield invalid(name, 'portRanges are only supported on masquerade interfaces');
+  if (iface.ports) yield invalid(name, `interface "${iface.name}" has ports and portRanges: keep one`);
+  if (!iface.masquerade)
+    yield invalid(name, `interface "${iface.name}" has portRanges, which need the masquerade binding: use it, or take them out`);
   yield* rangeCauses(iface.portRanges, field(at, 'portRanges'));
 }
 
@@ -110,16 +124,17 @@ function* portRanges(iface: Interface, network: Network | undefined, at: FieldPa
 function* dhcp(iface: Interface, at: FieldPath, specPath: FieldPath): Causes {
   const { privateOptions = [], ntpServers = [] } = iface.dhcpOptions ?? {};
   if (new Set(privateOptions.map((o) => o.option)).size < privateOptions.length) {
-    yield invalid(specPath, 'Found Duplicates: you have provided duplicate DHCPPrivateOptions');
+    yield invalid(specPath, 'an option of dhcpOptions.privateOptions is given twice: keep one');
   }
   for (const { option } of privateOptions) {
     if (option < 224 || option > 254) {
-      yield invalid(specPath, 'provided DHCPPrivateOptions are out of range, must be in range 224 to 254');
+      yield invalid(specPath, `DHCP option ${option} is not private: use 224 to 254`);
     }
   }
   for (const [i, server] of ntpServers.entries()) {
     const isV4 = isIP(server) === 4 || (isIP(server) === 6 && /^::ffff:[0-9.]+$/i.test(server));
-    if (!isV4) yield invalid(field(at, 'dhcpOptions', 'ntpServers', i), 'NTP servers must be a list of valid IPv4 addresses.');
+    if (!isV4)
+      yield invalid(field(at, 'dhcpOptions', 'ntpServers', i), `NTP server "${server}" is no IPv4 address: DHCP can name no others`);
   }
 }
 

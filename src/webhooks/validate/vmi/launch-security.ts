@@ -3,6 +3,7 @@
 import { type FieldPath, field } from '../../../api/field-path.js';
 import type { LaunchSecurity, VirtualMachineInstanceSpec } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { gateOff } from '../gate-off.js';
 import { type Causes, forbidden, invalid, type Rule } from '../rule.js';
 import { isSmmOn } from './machine.js';
 
@@ -15,33 +16,36 @@ const technologiesOf = ({ sev, snp, tdx }: LaunchSecurity): readonly Technology[
 ];
 
 function* firmwareCauses(spec: VirtualMachineInstanceSpec, technology: Technology, path: FieldPath): Causes {
-  if (technology === 'TDX' && isSmmOn(spec)) yield invalid(path, 'TDX does not work along with SMM');
+  if (technology === 'TDX' && isSmmOn(spec)) yield invalid(path, 'TDX has no system management mode: leave features.smm out');
   const efi = spec.domain.firmware?.bootloader?.efi;
   if (!efi) {
-    yield invalid(path, `${technology} requires OVMF (UEFI)`);
+    yield invalid(path, `${technology} needs UEFI firmware: set domain.firmware.bootloader.efi`);
     return;
   }
-  if (technology !== 'TDX' && efi.secureBoot !== false) yield invalid(path, `${technology} does not work along with SecureBoot`);
-  if (technology !== 'SEV' && efi.persistent) yield invalid(path, `${technology} does not work along with Persistent EFI variables`);
+  if (technology !== 'TDX' && efi.secureBoot !== false)
+    yield invalid(path, `${technology} firmware has no secure boot: set bootloader.efi.secureBoot to false`);
+  if (technology !== 'SEV' && efi.persistent)
+    yield invalid(path, `${technology} firmware keeps no variables: leave bootloader.efi.persistent out`);
 }
 
 function* amd64Causes(spec: VirtualMachineInstanceSpec, security: LaunchSecurity, path: FieldPath, config: ClusterConfig): Causes {
   const [technology, ...others] = technologiesOf(security);
   if (!technology || others.length > 0) {
-    yield forbidden(path, 'One and only one launchSecurity type can be set');
+    yield forbidden(path, 'launchSecurity must hold one technology: set one of sev, snp and tdx');
     return;
   }
   const gate = technology === 'TDX' ? 'WorkloadEncryptionTDX' : 'WorkloadEncryptionSEV';
   if (!config.isEnabled(gate)) {
-    yield invalid(path, `${gate} feature gate is not enabled in kubevirt-config`);
+    yield invalid(path, gateOff(gate, `launchSecurity by ${technology}`));
     return;
   }
   yield* firmwareCauses(spec, technology, path);
   if (security.sev?.attestation && spec.startStrategy !== 'Paused') {
-    yield invalid(path, "SEV attestation requires VMI StartStrategy 'Paused'");
+    yield invalid(path, 'SEV attestation happens before the guest runs: set startStrategy to Paused');
   }
   for (const { name, bootOrder } of spec.domain.devices.interfaces ?? []) {
-    if (bootOrder !== undefined) yield invalid(path, `${technology} does not work with bootable NICs: ${name}`);
+    if (bootOrder !== undefined)
+      yield invalid(path, `${technology} guests cannot boot from the network: take the boot order off interface "${name}"`);
   }
 }
 
@@ -49,5 +53,9 @@ export const launchSecurity: Rule<VirtualMachineInstanceSpec> = function* (spec,
   const security = spec.domain.launchSecurity;
   if (!security || spec.architecture === 's390x') return;
   if (spec.architecture === 'amd64') yield* amd64Causes(spec, security, field(at, 'launchSecurity'), config);
-  else yield invalid(field(at, 'architecture'), `No launchSecurity support for architecture: ${spec.architecture ?? ''}`);
+  else
+    yield invalid(
+      field(at, 'architecture'),
+      `launchSecurity exists for amd64 and s390x only, not for "${spec.architecture ?? ''}": take it out`,
+    );
 };

@@ -2,6 +2,7 @@
 
 import { type FieldPath, field } from '../../../api/field-path.js';
 import type { Probe, VirtualMachineInstanceSpec } from '../../../api/index.js';
+import { gateOff } from '../gate-off.js';
 import { dnsSubdomainProblems } from '../kubernetes/names.js';
 import { affinityCauses, topologySpreadCauses } from '../kubernetes/scheduling.js';
 import { type Causes, invalid, type Rule, required } from '../rule.js';
@@ -14,10 +15,11 @@ export const startStrategy: SpecRule = function* (spec, at) {
   const { startStrategy: strategy } = spec;
   if (strategy === undefined) return;
   const path = field(at, 'startStrategy');
-  if (strategy !== 'Paused') yield invalid(path, `${path} is set with an unrecognized option: ${strategy}`);
+  if (strategy !== 'Paused')
+    yield invalid(path, `${path} is "${strategy}": the only start strategy is Paused; leave it out to start at once`);
   else if (spec.livenessProbe) {
     const probe = field(at, 'livenessProbe');
-    yield invalid(path, `either ${path} or ${probe} should be provided.Pausing VMI with LivenessProbe is not supported`);
+    yield invalid(path, `a guest that starts paused would fail its liveness probe: leave out ${path} or ${probe}`);
   }
 };
 
@@ -25,22 +27,24 @@ export const evictionStrategy: SpecRule = function* (spec, at, config) {
   const strategy = spec.evictionStrategy ?? config.spec.evictionStrategy;
   if (strategy === undefined || EVICTION_STRATEGIES.includes(strategy)) return;
   const path = field(at, 'evictionStrategy');
-  yield invalid(path, `${path} is set with an unrecognized option: ${strategy}`);
+  yield invalid(path, `${path} is "${strategy}": use one of ${EVICTION_STRATEGIES.join(', ')}`);
 };
 
 function* probeCauses(probe: Probe, at: FieldPath): Causes {
   const handlers = [probe.httpGet, probe.tcpSocket, probe.exec, probe.guestAgentPing].filter(Boolean).length;
-  if (handlers > 1) yield invalid(at, `${at} must have exactly one probe type set`);
+  if (handlers > 1)
+    yield invalid(at, `${at} must have exactly one probe type set: keep one of httpGet, tcpSocket, exec and guestAgentPing`);
   if (handlers < 1) {
     const [tcp, exec, http] = [field(at, 'tcpSocket'), field(at, 'exec'), field(at, 'httpGet')];
-    yield required(at, `either ${tcp}, ${exec} or ${http} must be set if a ${at} is specified`);
+    yield required(at, `${at} says nothing to probe: set ${tcp}, ${exec}, ${http} or guestAgentPing, or leave the probe out`);
   }
 }
 
 function* networkProbeCauses(probe: Probe, at: FieldPath): Causes {
   for (const handler of ['httpGet', 'tcpSocket'] as const) {
     const path = field(at, handler);
-    if (probe[handler]) yield invalid(path, `${path} is only allowed if the Pod Network is attached`);
+    if (probe[handler])
+      yield invalid(path, `${path} reaches the guest through the pod network: attach it, or probe with exec or guestAgentPing`);
   }
 }
 
@@ -61,15 +65,13 @@ export const scheduling: SpecRule = function* (spec, at) {
 
 export const rebootPolicy: SpecRule = function* (spec, at, config) {
   if (spec.domain.rebootPolicy === undefined || config.isEnabled('RebootPolicy')) return;
-  yield invalid(field(at, 'domain', 'rebootPolicy'), 'RebootPolicy is specified but the RebootPolicy feature gate is not enabled');
+  yield invalid(field(at, 'domain', 'rebootPolicy'), gateOff('RebootPolicy', field(at, 'domain', 'rebootPolicy')));
 };
 
 export const reservedOverhead: SpecRule = function* (spec, at, config) {
   if (spec.domain.memory?.reservedOverhead === undefined || config.isEnabled('ReservedOverheadMemlock')) return;
-  yield invalid(
-    field(at, 'domain', 'memory', 'reservedOverhead'),
-    'Reserved overhead memlock feature gate is not enabled in kubevirt-config',
-  );
+  const path = field(at, 'domain', 'memory', 'reservedOverhead');
+  yield invalid(path, gateOff('ReservedOverheadMemlock', path));
 };
 
 export const serviceAccount: SpecRule = function* (spec, at) {
@@ -77,10 +79,10 @@ export const serviceAccount: SpecRule = function* (spec, at) {
   if (!name) return;
   const path = field(at, 'serviceAccountName');
   const problems = dnsSubdomainProblems(name);
-  if (problems.length > 0) yield invalid(path, `${path} is not a valid service account name: ${problems.join('; ')}`);
+  if (problems.length > 0) yield invalid(path, `${path} "${name}" is no name of a service account: it ${problems.join('; ')}`);
   const other = (spec.volumes ?? []).find((v) => v.serviceAccount && v.serviceAccount.serviceAccountName !== name);
   if (other) {
     const theirs = other.serviceAccount?.serviceAccountName ?? '';
-    yield invalid(path, `spec.serviceAccountName "${name}" and serviceAccount volume "${theirs}" must reference the same service account`);
+    yield invalid(path, `a pod runs as one service account: make ${path} "${name}" and the serviceAccount volume's "${theirs}" the same`);
   }
 };

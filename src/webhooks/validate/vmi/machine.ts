@@ -22,14 +22,17 @@ export const machineType: SpecRule = function* (spec, at, config) {
   const allowed = emulatedMachinesFor(config, spec.architecture);
   if (allowed.some((glob) => globMatches(glob, type))) return;
   const path = field(at, 'domain', 'machine', 'type');
-  yield invalid(path, `${path} is not supported: ${type} (allowed values: [${allowed.join(' ')}])`);
+  yield invalid(
+    path,
+    `machine type ${type} is not permitted: use one that matches ${allowed.join(', ')}, or extend emulatedMachines in the KubeVirt resource`,
+  );
 };
 
 function* acpiTable(name: string | undefined, volumes: readonly Volume[], acpi: FieldPath, key: string): Causes {
   if (!name) return;
   const volume = volumes.find((v) => v.name === name);
-  if (!volume) yield invalid(field(acpi, key), `${acpi} does not have a matching Volume.`);
-  else if (!volume.secret) yield invalid(field(acpi, key), `${acpi} refers to Volume of unsupported type.`);
+  if (!volume) yield invalid(field(acpi, key), `${field(acpi, key)} names the volume "${name}", which does not exist: add it`);
+  else if (!volume.secret) yield invalid(field(acpi, key), `${field(acpi, key)} names the volume "${name}", which must be of a secret`);
 }
 
 /** The path is `<spec>.acpi`, as it always has been. */
@@ -38,7 +41,7 @@ export const firmwareAcpi: SpecRule = function* (spec, at) {
   if (!acpi) return;
   const path = field(at, 'acpi');
   if (!acpi.slicNameRef && !acpi.msdmNameRef) {
-    yield invalid(path, 'ACPI was set but no SLIC nor MSDM volume reference was set');
+    yield invalid(path, 'firmware.acpi names no table: set slicNameRef or msdmNameRef, or take it out');
     return;
   }
   yield* acpiTable(acpi.slicNameRef, spec.volumes ?? [], path, 'slicNameRef');
@@ -48,23 +51,24 @@ export const firmwareAcpi: SpecRule = function* (spec, at) {
 /** A path inside an image: absolute, not the root, nothing to resolve. */
 export function* imagePathCauses(path: string, at: FieldPath): Causes {
   if (path === '/') {
-    yield invalid(at, `${at} must not point to root`);
+    yield invalid(at, `${at} must not be the root: name a file`);
     return;
   }
   const clean = posix.join('/', path).replace(/(.)\/$/, '$1');
-  if (clean !== path.replace(/\/$/, '')) yield invalid(at, `${at} must be an absolute path to a file without relative components`);
+  if (clean !== path.replace(/\/$/, '')) yield invalid(at, `${at} "${path}" must be an absolute path without '.', '..' and double slashes`);
 }
 
 function* kernelBootCauses(boot: KernelBoot, at: FieldPath): Causes {
   const { container } = boot;
   if (!container) {
-    if (boot.kernelArgs) yield invalid(field(at, 'kernelArgs'), 'kernel arguments cannot be provided without an external kernel');
+    if (boot.kernelArgs)
+      yield invalid(field(at, 'kernelArgs'), 'kernel arguments need a kernel of their own: set kernelBoot.container, or take them out');
     return;
   }
   const path = field(at, 'container');
-  if (!container.image) yield required(field(path, 'image'), `${path} must be defined with an image`);
+  if (!container.image) yield required(field(path, 'image'), `${path} has no image: name the one that holds kernel and initrd`);
   if (!container.initrdPath && !container.kernelPath) {
-    yield required(path, `${path} must be defined with at least one of the following: kernelPath, initrdPath`);
+    yield required(path, `${path} names no file: set kernelPath, initrdPath or both`);
   }
   if (container.kernelPath) yield* imagePathCauses(container.kernelPath, field(path, 'kernelPath'));
   if (container.initrdPath) yield* imagePathCauses(container.initrdPath, field(path, 'initrdPath'));
@@ -75,7 +79,7 @@ export const firmware: SpecRule = function* (spec, at) {
   const path = field(at, 'domain', 'firmware');
   if (bootloader?.efi && bootloader.bios) {
     const where = field(path, 'bootloader');
-    yield invalid(where, `${where} has both EFI and BIOS configured, but they are mutually exclusive.`);
+    yield invalid(where, `${where} has EFI and BIOS, which exclude each other: keep one`);
   }
   if (kernelBoot) yield* kernelBootCauses(kernelBoot, field(path, 'kernelBoot'));
 };
@@ -88,5 +92,5 @@ export const secureBoot: SpecRule = function* (spec, at) {
   const efi = spec.domain.firmware?.bootloader?.efi;
   if (!efi || efi.secureBoot === false || isSmmOn(spec) || spec.domain.launchSecurity?.tdx) return;
   const path = field(at, 'domain');
-  yield invalid(path, `${path} has EFI SecureBoot enabled. SecureBoot requires SMM, which is currently disabled.`);
+  yield invalid(path, 'secure boot needs system management mode: switch features.smm on, or set bootloader.efi.secureBoot to false');
 };

@@ -3,6 +3,7 @@
 import { type FieldPath, field } from '../../../api/field-path.js';
 import { LABEL, type ObjectMeta } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { gateOff } from '../gate-off.js';
 import { type Causes, invalid, notSupported } from '../rule.js';
 
 const RESERVED_LABELS: readonly string[] = [
@@ -25,14 +26,14 @@ export function reservedLabels(labels: Readonly<Record<string, string>> = {}): R
 export function* metadataCauses(metadata: ObjectMeta | undefined, at: FieldPath, config: ClusterConfig, isOwnAccount: boolean): Causes {
   const { labels, annotations } = metadata ?? {};
   if (!isOwnAccount && Object.keys(reservedLabels(labels)).length > 0) {
-    yield notSupported(field(at, 'labels'), 'creation of the following reserved kubevirt.io/ labels on a VMI object is prohibited');
+    const names = Object.keys(reservedLabels(labels)).join(', ');
+    yield notSupported(field(at, 'labels'), `the labels ${names} are reserved for KubeVirt's own components: take them out`);
   }
   const path = field(at, 'annotations');
   if (annotations?.[IGNITION_ANNOTATION] && !config.isEnabled('ExperimentalIgnitionSupport')) {
-    const entry = field(path, IGNITION_ANNOTATION);
-    yield invalid(path, `ExperimentalIgnitionSupport feature gate is not enabled in kubevirt-config, invalid entry ${entry}`);
+    yield invalid(path, gateOff('ExperimentalIgnitionSupport', field(path, IGNITION_ANNOTATION)));
   }
   if (annotations?.[SIDECAR_ANNOTATION] && !config.isEnabled('Sidecar')) {
-    yield invalid(path, `sidecar feature gate is not enabled in kubevirt-config, invalid entry ${field(path, SIDECAR_ANNOTATION)}`);
+    yield invalid(path, gateOff('Sidecar', field(path, SIDECAR_ANNOTATION)));
   }
 }

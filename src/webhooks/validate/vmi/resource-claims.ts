@@ -4,6 +4,7 @@
 import { type FieldPath, field } from '../../../api/field-path.js';
 import type { GPU, HostDevice, VirtualMachineInstanceResourceClaim, VirtualMachineInstanceSpec } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { gateOff } from '../gate-off.js';
 import { dnsLabelProblems, dnsSubdomainProblems } from '../kubernetes/names.js';
 import { type Cause, type Causes, duplicate, invalid, type Rule, required } from '../rule.js';
 
@@ -21,11 +22,12 @@ const HOST_DEVICES: Family = { list: 'hostDevices', label: 'HostDevice', gate: '
 
 function* nameCauses(claim: VirtualMachineInstanceResourceClaim, seen: ReadonlySet<string>, at: FieldPath): Causes {
   const path = field(at, 'name');
-  if (!claim.name) yield required(path, `${path} is a required field`);
-  else if (seen.has(claim.name)) yield duplicate(path, `duplicate resourceClaims name "${claim.name}"`);
+  if (!claim.name) yield required(path, `${path} is missing: name the claim, so that devices can refer to it`);
+  else if (seen.has(claim.name))
+    yield duplicate(path, `resourceClaims name "${claim.name}" is given twice: choose another for one of them`);
   else {
     const problems = dnsLabelProblems(claim.name);
-    if (problems.length > 0) yield invalid(path, `${path} does not conform to the kubernetes DNS_LABEL rules: ${problems.join(', ')}`);
+    if (problems.length > 0) yield invalid(path, `${path} "${claim.name}" ${problems.join(', ')}`);
   }
 }
 
@@ -37,10 +39,10 @@ function* claimCauses(claims: readonly VirtualMachineInstanceResourceClaim[], at
     if (claim.name) seen.add(claim.name);
     const { resourceClaimName, resourceClaimTemplateName } = claim;
     if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) {
-      yield invalid(path, 'at most one of resourceClaimName or resourceClaimTemplateName may be specified');
+      yield invalid(path, 'resourceClaimName and resourceClaimTemplateName exclude each other: keep one');
     }
     if (resourceClaimName === undefined && resourceClaimTemplateName === undefined) {
-      yield invalid(path, 'must specify one of: resourceClaimName, resourceClaimTemplateName');
+      yield invalid(path, 'the claim has no origin: set resourceClaimName or resourceClaimTemplateName');
     }
     for (const key of ['resourceClaimName', 'resourceClaimTemplateName'] as const) {
       const name = claim[key];
@@ -66,9 +68,9 @@ function* plainDeviceCauses(devices: readonly Device[], { list, label }: Family,
   const where = `vmi.spec.domain.devices.${list}`;
   for (const device of devices.filter((d) => !isDra(d))) {
     if (!device.deviceName) {
-      yield required(at, `${where} contains ${label}s without deviceName or claimRequest; each ${label} must specify either`);
+      yield required(at, `${where} has a ${label} of no origin: give each a deviceName, or claimName and requestName`);
     } else if (hasClaim(device)) {
-      yield invalid(at, `${where} contains ${label}s with both deviceName and claimRequest`);
+      yield invalid(at, `${where} has a ${label} of two origins: keep deviceName, or claimName and requestName`);
     }
   }
 }
@@ -80,12 +82,17 @@ function claimedDevices(devices: readonly Device[], { label }: Family, at: Field
   for (const [i, device] of devices.entries()) {
     if (!isDra(device)) continue;
     const { claimName, requestName } = device;
-    if (!claimName) causes.push(required(field(at, i, 'claimName'), `claimName is required for DRA ${label}`));
-    if (!requestName) causes.push(required(field(at, i, 'requestName'), `requestName is required for DRA ${label}`));
+    if (!claimName)
+      causes.push(
+        required(field(at, i, 'claimName'), `a ${label} from a resource claim needs claimName: name an entry of spec.resourceClaims`),
+      );
+    if (!requestName)
+      causes.push(required(field(at, i, 'requestName'), `a ${label} from a resource claim needs requestName: name a request of the claim`));
     if (!claimName || !requestName) continue;
     claims.push(claimName);
     const pair = `${claimName}/${requestName}`;
-    if (pairs.has(pair)) causes.push(duplicate(field(at, i), `duplicate claimName/requestName pair "${pair}"`));
+    if (pairs.has(pair))
+      causes.push(duplicate(field(at, i), `the request "${pair}" is taken by another ${label}: each device needs a request of its own`));
     else pairs.set(pair, i);
   }
   return { causes, claims, pairs };
@@ -95,14 +102,11 @@ function devicesOf(devices: readonly Device[], family: Family, at: FieldPath, co
   const { list, label, gate, mayMix } = family;
   const claimed = devices.some(isDra);
   if (!mayMix && claimed && !devices.every(isDra)) {
-    return nothing([invalid(at, `vmi.spec.domain.devices.${list} contains both DRA and non-DRA ${label}s; each must be the same kind`)]);
+    return nothing([invalid(at, `${list} mixes ${label}s from resource claims with others: make all of them one kind`)]);
   }
   const causes = [...plainDeviceCauses(devices, family, at)];
   if (claimed && !config.isEnabled(gate)) {
-    return nothing([
-      ...causes,
-      invalid(at, `vmi.spec.domain.devices.${list} contains DRA enabled ${label}s but feature gate is not enabled`),
-    ]);
+    return nothing([...causes, invalid(at, gateOff(gate, `a ${label} from a resource claim`))]);
   }
   const found = claimedDevices(devices, family, at);
   return { ...found, causes: [...causes, ...found.causes] };
@@ -135,12 +139,16 @@ export const resourceClaims: Rule<VirtualMachineInstanceSpec> = function* (spec,
   for (const [label, pairs, path] of sources) {
     for (const [pair, i] of pairs) {
       const owner = owners.get(pair);
-      if (owner) yield duplicate(field(path, i), `duplicate claimName/requestName pair "${pair}" between ${owner} and ${label}[${i}]`);
+      if (owner)
+        yield duplicate(
+          field(path, i),
+          `the request "${pair}" is used by ${owner} and ${label}[${i}]: each device needs a request of its own`,
+        );
       else owners.set(pair, `${label}[${i}]`);
     }
   }
   const listed = new Set((spec.resourceClaims ?? []).map((c) => c.name));
   if (![...gpus.claims, ...hostDevices.claims].every((name) => listed.has(name))) {
-    yield invalid(field(at, 'resourceClaims'), 'vmi.spec.resourceClaims must specify all claims used in gpus and hostDevices');
+    yield invalid(field(at, 'resourceClaims'), 'gpus or hostDevices use a claim that is not listed: add each to spec.resourceClaims');
   }
 };

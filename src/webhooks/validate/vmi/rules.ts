@@ -101,7 +101,10 @@ export function* withdrawnGates(spec: VirtualMachineInstanceSpec, config: Cluste
     ['Macvtap', 'macvtap'],
   ] as const) {
     if (!listed.includes(gate) || gateState(gate) !== 'Discontinued' || !used.some((i) => i[binding])) continue;
-    yield notSupported('', `${gate} network binding is discontinued since v1.3. Please refer to Kubevirt user guide for alternatives.`);
+    yield notSupported(
+      '',
+      `the ${binding} binding is discontinued since v1.3, though the gate ${gate} is listed: use passtBinding or a binding plugin`,
+    );
   }
 }
 
