@@ -9,7 +9,7 @@ import type { Schema } from '../../../src/api/schema/resolve.js';
 export const ORACLES = join(import.meta.dirname, '..', '..', '..', '..', 'shared', 'oracles');
 export const hasRecordings = existsSync(ORACLES);
 
-/** Belongs to another project, whose installation is an option of the reference (docs/adr/0009). */
+/** Belongs to another project, whose installation is an option of the reference (docs/adr/0008). */
 const FOREIGN = /\.template\.kubevirt\.io\.yaml$/;
 
 export function recordedCrds(): CustomResourceDefinition[] {

@@ -24,18 +24,23 @@ const NAMED = rule("self.name != ''", 'name is required');
   ],
 } as never)
 export class VirtualMachineBackupSpec {
+  /** Backs up everything although a checkpoint exists. */
   @IsBoolean()
   @IsOptional()
   forceFullBackup?: boolean;
+  /** Push writes into pvcName; Pull offers the data for download. */
   @IsIn(['Push', 'Pull'])
   @IsOptional()
   mode?: string;
+  /** The claim that takes the backup; with Pull, what the guest writes meanwhile. */
   @IsString()
   @IsOptional()
   pvcName?: string;
+  /** Does not freeze the guest's file systems. */
   @IsBoolean()
   @IsOptional()
   skipQuiesce?: boolean;
+  /** A VirtualMachine, or a VirtualMachineBackupTracker for incremental backups. */
   @ValidateNested()
   @Type(() => TypedLocalObjectReference)
   @JSONSchema({
@@ -53,9 +58,11 @@ export class VirtualMachineBackupSpec {
     ],
   } as never)
   source!: TypedLocalObjectReference;
+  /** Secret with the token that a download needs. */
   @IsString()
   @IsOptional()
   tokenSecretRef?: string;
+  /** When a backup in mode Pull ends by itself. */
   @IsString()
   @IsOptional()
   ttlDuration?: string;
@@ -99,6 +106,7 @@ export class VirtualMachineBackupStatus {
   type?: string;
 }
 
+/** Backs up the disks of a running machine, once: wholly or what has changed since a checkpoint. */
 export class VirtualMachineBackup {
   @IsString()
   @IsOptional()
@@ -109,6 +117,7 @@ export class VirtualMachineBackup {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What to back up, and where to. */
   @ValidateNested()
   @Type(() => VirtualMachineBackupSpec)
   spec!: VirtualMachineBackupSpec;
@@ -149,6 +158,7 @@ export class BackupCheckpoint {
 }
 
 export class VirtualMachineBackupTrackerStatus {
+  /** The machine was restarted: libvirt must be told of the checkpoint again. */
   @IsBoolean()
   @IsOptional()
   checkpointRedefinitionRequired?: boolean;
@@ -158,6 +168,7 @@ export class VirtualMachineBackupTrackerStatus {
   latestCheckpoint?: BackupCheckpoint;
 }
 
+/** Keeps the checkpoint from which the next incremental backup of a machine starts. */
 export class VirtualMachineBackupTracker {
   @IsString()
   @IsOptional()
@@ -168,6 +179,7 @@ export class VirtualMachineBackupTracker {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** Which machine. */
   @ValidateNested()
   @Type(() => VirtualMachineBackupTrackerSpec)
   spec!: VirtualMachineBackupTrackerSpec;

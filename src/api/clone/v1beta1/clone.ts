@@ -22,38 +22,47 @@ export class VirtualMachineCloneTemplateFilters {
 }
 
 export class VirtualMachineCloneSpec {
+  /** Which annotations are taken over; a leading ! leaves out. */
   @IsArray()
   @IsString({ each: true })
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   annotationFilters?: string[];
+  /** Which labels are taken over; a leading ! leaves out. */
   @IsArray()
   @IsString({ each: true })
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   labelFilters?: string[];
+  /** Addresses by interface; the others get new ones. */
   @IsStringMap()
   @IsOptional()
   newMacAddresses?: Record<string, string>;
+  /** Serial number of the new machine. */
   @IsString()
   @IsOptional()
   newSMBiosSerial?: string;
+  /** JSON patches on the new machine, one operation each, as texts. */
   @IsArray()
   @IsString({ each: true })
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   patches?: string[];
+  /** A VirtualMachine or a VirtualMachineSnapshot. */
   @ValidateNested()
   @Type(() => TypedLocalObjectReference)
   source!: TypedLocalObjectReference;
+  /** The new machine; it gets a random name if none is given. */
   @ValidateNested()
   @Type(() => TypedLocalObjectReference)
   @IsOptional()
   target?: TypedLocalObjectReference;
+  /** The same for the labels and annotations of the template. */
   @ValidateNested()
   @Type(() => VirtualMachineCloneTemplateFilters)
   @IsOptional()
   template?: VirtualMachineCloneTemplateFilters;
+  /** How the new claims are named. */
   @IsIn(['RandomizeNames', 'PrefixTargetName'])
   @IsOptional()
   volumeNamePolicy?: string;
@@ -105,6 +114,7 @@ export class VirtualMachineCloneStatus {
   targetName?: string;
 }
 
+/** Makes a machine that is like another one, or like a snapshot. Once. */
 export class VirtualMachineClone {
   @IsString()
   @IsOptional()
@@ -115,6 +125,7 @@ export class VirtualMachineClone {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What to copy, and what is different. */
   @ValidateNested()
   @Type(() => VirtualMachineCloneSpec)
   spec!: VirtualMachineCloneSpec;

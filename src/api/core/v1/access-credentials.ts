@@ -75,10 +75,12 @@ export class UserPasswordAccessCredential {
 }
 
 export class AccessCredential {
+  /** Public keys for users of the guest. */
   @ValidateNested()
   @Type(() => SSHPublicKeyAccessCredential)
   @IsOptional()
   sshPublicKey?: SSHPublicKeyAccessCredential;
+  /** Passwords of users of the guest. */
   @ValidateNested()
   @Type(() => UserPasswordAccessCredential)
   @IsOptional()

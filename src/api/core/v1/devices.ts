@@ -30,17 +30,21 @@ export class VGPUOptions {
 }
 
 export class GPU {
+  /** A resource claim of the spec that brings it, in place of deviceName. */
   @IsString()
   @IsOptional()
   claimName?: string;
+  /** Resource name by which the node offers it. */
   @IsString()
   @IsOptional()
   deviceName?: string;
   @IsString()
   name!: string;
+  /** Which request of the claim. */
   @IsString()
   @IsOptional()
   requestName?: string;
+  /** Role that the guest reads in its metadata. */
   @IsString()
   @IsOptional()
   tag?: string;
@@ -51,17 +55,21 @@ export class GPU {
 }
 
 export class HostDevice {
+  /** A resource claim of the spec that brings it, in place of deviceName. */
   @IsString()
   @IsOptional()
   claimName?: string;
+  /** Resource name by which the node offers it. */
   @IsString()
   @IsOptional()
   deviceName?: string;
   @IsString()
   name!: string;
+  /** Which request of the claim. */
   @IsString()
   @IsOptional()
   requestName?: string;
+  /** Role that the guest reads in its metadata. */
   @IsString()
   @IsOptional()
   tag?: string;
@@ -94,9 +102,11 @@ export class SoundDevice {
 }
 
 export class TPMDevice {
+  /** True by default. */
   @IsBoolean()
   @IsOptional()
   enabled?: boolean;
+  /** Whether its content outlives the instance. */
   @IsBoolean()
   @IsOptional()
   persistent?: boolean;
@@ -134,54 +144,68 @@ export class Watchdog {
 }
 
 export class Devices {
+  /** Whether there is a graphics card and a VNC console. True by default. */
   @IsBoolean()
   @IsOptional()
   autoattachGraphicsDevice?: boolean;
+  /** Whether a tablet is added that follows the pointer of the VNC console. */
   @IsBoolean()
   @IsOptional()
   autoattachInputDevice?: boolean;
+  /** Whether there is a memory balloon, which also measures memory. True by default. */
   @IsBoolean()
   @IsOptional()
   autoattachMemBalloon?: boolean;
+  /** Whether an interface on the pod network is added to a machine without interfaces. True by default. */
   @IsBoolean()
   @IsOptional()
   autoattachPodInterface?: boolean;
+  /** Whether there is a serial console. True by default. */
   @IsBoolean()
   @IsOptional()
   autoattachSerialConsole?: boolean;
+  /** Whether there is a VSOCK device and a context id for it. */
   @IsBoolean()
   @IsOptional()
   autoattachVSOCK?: boolean;
+  /** Whether virtio disks have one queue a virtual CPU. */
   @IsBoolean()
   @IsOptional()
   blockMultiQueue?: boolean;
+  /** Lets a client hand USB devices of its own to the guest. */
   @IsObject()
   @IsOptional()
   clientPassthrough?: ClientPassthroughDevices;
+  /** Leaves out the controllers that hotplug needs. */
   @IsBoolean()
   @IsOptional()
   disableHotplug?: boolean;
+  /** Disks; each names the volume of the same name. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => Disk)
   @IsOptional()
   @JSONSchema({ maxItems: 256 })
   disks?: Disk[];
+  /** Gives figures of the node to the guest over a serial device. */
   @IsObject()
   @IsOptional()
   downwardMetrics?: DownwardMetrics;
+  /** Volumes that the guest sees as directories. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => Filesystem)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   filesystems?: Filesystem[];
+  /** Graphics cards of the node. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => GPU)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   gpus?: GPU[];
+  /** Other devices of the node. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => HostDevice)
@@ -193,23 +217,28 @@ export class Devices {
   @Type(() => Input)
   @IsOptional()
   inputs?: Input[];
+  /** Network interfaces; each names the network of the same name. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => Interface)
   @IsOptional()
   @JSONSchema({ maxItems: 256 })
   interfaces?: Interface[];
+  /** Whether the serial console is also written to the pod's log. */
   @IsBoolean()
   @IsOptional()
   logSerialConsole?: boolean;
+  /** Whether virtio interfaces have one queue a virtual CPU. */
   @IsBoolean()
   @IsOptional()
   networkInterfaceMultiqueue?: boolean;
+  /** Tell the hypervisor that the guest has crashed. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => PanicDevice)
   @IsOptional()
   panicDevices?: PanicDevice[];
+  /** A source of random numbers. */
   @IsObject()
   @IsOptional()
   rng?: Rng;
@@ -217,17 +246,21 @@ export class Devices {
   @Type(() => SoundDevice)
   @IsOptional()
   sound?: SoundDevice;
+  /** A trusted platform module. */
   @ValidateNested()
   @Type(() => TPMDevice)
   @IsOptional()
   tpm?: TPMDevice;
+  /** Virtio devices of the older kind, for old guests. */
   @IsBoolean()
   @IsOptional()
   useVirtioTransitional?: boolean;
+  /** Model of the graphics card. */
   @ValidateNested()
   @Type(() => VideoDevice)
   @IsOptional()
   video?: VideoDevice;
+  /** Resets or ends a guest that hangs. */
   @ValidateNested()
   @Type(() => Watchdog)
   @IsOptional()

@@ -37,15 +37,18 @@ export class CDRomTarget {
   @IsBoolean()
   @IsOptional()
   readonly?: boolean;
+  /** open or closed. */
   @IsString()
   @IsOptional()
   tray?: string;
 }
 
 export class DiskTarget {
+  /** virtio, sata, scsi or usb. */
   @IsString()
   @IsOptional()
   bus?: string;
+  /** Where on the PCI bus the guest sees it. */
   @IsString()
   @IsOptional()
   pciAddress?: string;
@@ -61,54 +64,69 @@ export class LunTarget {
   @IsBoolean()
   @IsOptional()
   readonly?: boolean;
+  /** Whether the guest may reserve the device for itself (SCSI persistent reservations). */
   @IsBoolean()
   @IsOptional()
   reservation?: boolean;
 }
 
 export class Disk {
+  /** Sizes of blocks that the guest sees. */
   @ValidateNested()
   @Type(() => BlockSize)
   @IsOptional()
   blockSize?: BlockSize;
+  /** Position among the devices to boot from, beginning with 1. */
   @IsInt()
   @IsOptional()
   bootOrder?: number;
+  /** How the host caches: none, writethrough or writeback. */
   @IsString()
   @IsOptional()
   cache?: string;
+  /** A CD-ROM drive. */
   @ValidateNested()
   @Type(() => CDRomTarget)
   @IsOptional()
   cdrom?: CDRomTarget;
+  /** Whether changes are recorded for incremental backups. */
   @IsBoolean()
   @IsOptional()
   changedBlockTracking?: boolean;
+  /** A thread of its own serves this disk. */
   @IsBoolean()
   @IsOptional()
   dedicatedIOThread?: boolean;
+  /** A hard disk; what a disk is by default. */
   @ValidateNested()
   @Type(() => DiskTarget)
   @IsOptional()
   disk?: DiskTarget;
+  /** What an error of reading or writing does: stop, ignore, report or enospace. */
   @IsString()
   @IsOptional()
   errorPolicy?: string;
+  /** How the host reads and writes: native, threads or default. */
   @IsString()
   @IsOptional()
   io?: string;
+  /** A SCSI device whose commands the guest sends itself. */
   @ValidateNested()
   @Type(() => LunTarget)
   @IsOptional()
   lun?: LunTarget;
+  /** The volume of the same name is its content. */
   @IsString()
   name!: string;
+  /** Serial number that the guest sees. */
   @IsString()
   @IsOptional()
   serial?: string;
+  /** Whether several machines may write it at the same time. */
   @IsBoolean()
   @IsOptional()
   shareable?: boolean;
+  /** Role that the guest reads in its metadata. */
   @IsString()
   @IsOptional()
   tag?: string;
@@ -142,6 +160,7 @@ export class AddVolumeOptions {
 }
 
 export class DiskIOThreads {
+  /** Threads that serve the disks together. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int32' })

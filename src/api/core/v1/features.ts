@@ -82,9 +82,11 @@ export class Clock {
   @Type(() => Timer)
   @IsOptional()
   timer?: Timer;
+  /** Time zone of the guest's hardware clock. */
   @IsString()
   @IsOptional()
   timezone?: string;
+  /** The hardware clock shows UTC, with an offset. */
   @ValidateNested()
   @Type(() => ClockOffsetUTC)
   @IsOptional()
@@ -209,6 +211,7 @@ export class FeatureHyperv {
 }
 
 export class FeatureKVM {
+  /** Whether the guest is not told that it runs on KVM. */
   @IsBoolean()
   @IsOptional()
   hidden?: boolean;
@@ -221,30 +224,37 @@ export class HyperVPassthrough {
 }
 
 export class Features {
+  /** Power management tables; on by default. */
   @ValidateNested()
   @Type(() => FeatureState)
   @IsOptional()
   acpi?: FeatureState;
+  /** Interrupt controller. */
   @ValidateNested()
   @Type(() => FeatureAPIC)
   @IsOptional()
   apic?: FeatureAPIC;
+  /** What Windows expects of its own hypervisor; makes it quicker. */
   @ValidateNested()
   @Type(() => FeatureHyperv)
   @IsOptional()
   hyperv?: FeatureHyperv;
+  /** All of hyperv that the node can. */
   @ValidateNested()
   @Type(() => HyperVPassthrough)
   @IsOptional()
   hypervPassthrough?: HyperVPassthrough;
+  /** How the guest sees KVM. */
   @ValidateNested()
   @Type(() => FeatureKVM)
   @IsOptional()
   kvm?: FeatureKVM;
+  /** Locks that tell the hypervisor that they wait. */
   @ValidateNested()
   @Type(() => FeatureState)
   @IsOptional()
   pvspinlock?: FeatureState;
+  /** System management mode, which secure boot needs. */
   @ValidateNested()
   @Type(() => FeatureState)
   @IsOptional()

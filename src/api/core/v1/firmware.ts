@@ -20,9 +20,11 @@ export class BIOS {
 }
 
 export class EFI {
+  /** Whether the variables outlive the instance. */
   @IsBoolean()
   @IsOptional()
   persistent?: boolean;
+  /** Whether only signed code boots. True by default. */
   @IsBoolean()
   @IsOptional()
   secureBoot?: boolean;
@@ -85,21 +87,26 @@ export class KernelBoot {
 }
 
 export class Firmware {
+  /** ACPI tables from secrets, such as licence keys. */
   @ValidateNested()
   @Type(() => ACPI)
   @IsOptional()
   acpi?: ACPI;
+  /** BIOS, which is the default, or EFI. */
   @ValidateNested()
   @Type(() => Bootloader)
   @IsOptional()
   bootloader?: Bootloader;
+  /** Boots a kernel of a container image, without a boot loader. */
   @ValidateNested()
   @Type(() => KernelBoot)
   @IsOptional()
   kernelBoot?: KernelBoot;
+  /** Serial number of the machine. */
   @IsString()
   @IsOptional()
   serial?: string;
+  /** Identifies the machine to the guest. */
   @IsString()
   @IsOptional()
   uuid?: string;
@@ -134,19 +141,23 @@ export type SEVSNP = Record<string, never>;
 export type TDX = Record<string, never>;
 
 export class LaunchSecurity {
+  /** AMD secure encrypted virtualization. */
   @ValidateNested()
   @Type(() => SEV)
   @IsOptional()
   sev?: SEV;
+  /** AMD SEV with secure nested paging. */
   @IsObject()
   @IsOptional()
   snp?: SEVSNP;
+  /** Intel trust domain extensions. */
   @IsObject()
   @IsOptional()
   tdx?: TDX;
 }
 
 export class Machine {
+  /** Type of the board, such as q35 or virt. */
   @IsString()
   @IsOptional()
   type?: string;

@@ -133,9 +133,11 @@ export class DeveloperConfiguration {
   @IsBoolean()
   @IsOptional()
   clusterProfiler?: boolean;
+  /** Virtual CPUs a CPU of the node, for machines without dedicated ones. 10 by default. */
   @IsInt()
   @IsOptional()
   cpuAllocationRatio?: number;
+  /** Gates that are on by default and shall be off. */
   @IsArray()
   @IsString({ each: true })
   @IsOptional()
@@ -145,6 +147,7 @@ export class DeveloperConfiguration {
   @Type(() => DiskVerification)
   @IsOptional()
   diskVerification?: DiskVerification;
+  /** Gates that are off by default and shall be on. */
   @IsArray()
   @IsString({ each: true })
   @IsOptional()
@@ -154,6 +157,7 @@ export class DeveloperConfiguration {
   @Type(() => LogVerbosity)
   @IsOptional()
   logVerbosity?: LogVerbosity;
+  /** Guest memory in percent of what the pod asks for. 100 by default. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ minimum: 10 })
@@ -166,12 +170,15 @@ export class DeveloperConfiguration {
   @IsOptional()
   @JSONSchema({ format: 'int64' })
   minimumReservePVCBytes?: number;
+  /** Labels that nodes of machines must have. */
   @IsStringMap()
   @IsOptional()
   nodeSelectors?: Record<string, string>;
+  /** By how much a claim may turn out smaller than the disk in it. */
   @IsInt()
   @IsOptional()
   pvcTolerateLessSpaceUpToPercent?: number;
+  /** Runs guests without hardware virtualization where there is none: slow. */
   @IsBoolean()
   @IsOptional()
   useEmulation?: boolean;
@@ -242,6 +249,7 @@ export class LiveUpdateConfiguration {
   @IsQuantity()
   @IsOptional()
   maxGuest?: Quantity;
+  /** How many times its CPUs and memory a machine can grow to. 4 by default. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int32' })
@@ -249,12 +257,15 @@ export class LiveUpdateConfiguration {
 }
 
 export class NetworkConfiguration {
+  /** Network plugins by name, for use in interfaces. */
   @IsMapOf(() => InterfaceBindingPlugin)
   @IsOptional()
   binding?: Record<string, InterfaceBindingPlugin>;
+  /** Of machines that name none: masquerade, bridge or such. */
   @IsString()
   @IsOptional()
   defaultNetworkInterface?: string;
+  /** Whether the bridge binding may be used on the pod network. True by default. */
   @IsBoolean()
   @IsOptional()
   permitBridgeInterfaceOnPodNetwork?: boolean;
@@ -340,11 +351,13 @@ export class SupportContainerResources {
 }
 
 export class TLSConfiguration {
+  /** Names of the cipher suites for TLS 1.2 and older. */
   @IsArray()
   @IsString({ each: true })
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'set' })
   ciphers?: string[];
+  /** VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13. */
   @IsIn(['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'])
   @IsOptional()
   minTLSVersion?: string;

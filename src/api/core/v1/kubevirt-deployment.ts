@@ -5,7 +5,8 @@ import { Type } from 'class-transformer';
 import { IsArray, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { Affinity, Toleration } from '../../kube/scheduling.js';
-import { IsStringMap } from '../../schema/decorators.js';
+import type { Time } from '../../meta.js';
+import { IsStringMap, IsTime } from '../../schema/decorators.js';
 
 export class CertConfig {
   @IsString()
@@ -54,6 +55,7 @@ export class Flags {
 }
 
 export class CustomizeComponentsPatch {
+  /** The patch itself, as text. */
   @IsString()
   patch!: string;
   @IsString()
@@ -62,6 +64,7 @@ export class CustomizeComponentsPatch {
   @IsString()
   @JSONSchema({ minLength: 1 })
   resourceType!: string;
+  /** json, merge or strategic. */
   @IsString()
   type!: string;
 }
@@ -125,15 +128,37 @@ export class KubeVirtCertificateRotateStrategy {
 }
 
 export class KubeVirtWorkloadUpdateStrategy {
+  /** Time between two batches. */
   @IsString()
   @IsOptional()
   batchEvictionInterval?: string;
+  /** How many at a time. */
   @IsInt()
   @IsOptional()
   batchEvictionSize?: number;
+  /** LiveMigrate, Evict or both; none by default. */
   @IsArray()
   @IsString({ each: true })
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   workloadUpdateMethods?: string[];
+}
+
+export class KubeVirtCondition {
+  @IsTime({ nullable: true })
+  @IsOptional()
+  lastProbeTime?: Time;
+  @IsTime({ nullable: true })
+  @IsOptional()
+  lastTransitionTime?: Time;
+  @IsString()
+  @IsOptional()
+  message?: string;
+  @IsString()
+  @IsOptional()
+  reason?: string;
+  @IsString()
+  status!: string;
+  @IsString()
+  type!: string;
 }

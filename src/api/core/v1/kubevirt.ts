@@ -6,8 +6,8 @@ import { IsArray, IsIn, IsInt, IsObject, IsOptional, IsString, ValidateNested } 
 import { JSONSchema } from 'class-validator-jsonschema';
 import { LocalObjectReference } from '../../kube/pod.js';
 import { LabelSelector } from '../../kube/storage.js';
-import type { ObjectMeta, Quantity, Time } from '../../meta.js';
-import { IsBooleanMap, IsQuantity, IsTime } from '../../schema/decorators.js';
+import type { ObjectMeta, Quantity } from '../../meta.js';
+import { IsBooleanMap, IsQuantity } from '../../schema/decorators.js';
 import {
   ArchConfiguration,
   ChangedBlockTrackingSelectors,
@@ -32,6 +32,7 @@ import {
   CustomizeComponents,
   GenerationStatus,
   KubeVirtCertificateRotateStrategy,
+  KubeVirtCondition,
   KubeVirtWorkloadUpdateStrategy,
 } from './kubevirt-deployment.js';
 import { MigrationConfiguration } from './migration-configuration.js';
@@ -46,6 +47,7 @@ export class InstancetypeConfiguration {
 }
 
 export class KubeVirtConfiguration {
+  /** Factor on the memory that is computed around each guest. */
   @IsString()
   @IsOptional()
   additionalGuestMemoryOverheadRatio?: string;
@@ -77,15 +79,19 @@ export class KubeVirtConfiguration {
   @Type(() => ReloadableComponentConfiguration)
   @IsOptional()
   controllerConfiguration?: ReloadableComponentConfiguration;
+  /** CPU model of machines that name none. */
   @IsString()
   @IsOptional()
   cpuModel?: string;
+  /** Requested a virtual CPU. 100m by default. */
   @IsQuantity()
   @IsOptional()
   cpuRequest?: Quantity;
+  /** Runtime class of launchers. */
   @IsString()
   @IsOptional()
   defaultRuntimeClass?: string;
+  /** Feature gates, log levels and such. */
   @ValidateNested()
   @Type(() => DeveloperConfiguration)
   @IsOptional()
@@ -94,6 +100,7 @@ export class KubeVirtConfiguration {
   @IsString({ each: true })
   @IsOptional()
   emulatedMachines?: string[];
+  /** Of machines that name none. */
   @IsString()
   @IsOptional()
   evictionStrategy?: string;
@@ -110,6 +117,7 @@ export class KubeVirtConfiguration {
   @IsString()
   @IsOptional()
   imagePullPolicy?: string;
+  /** How VMs refer to instance types. */
   @ValidateNested()
   @Type(() => InstancetypeConfiguration)
   @IsOptional()
@@ -118,6 +126,7 @@ export class KubeVirtConfiguration {
   @Type(() => KSMConfiguration)
   @IsOptional()
   ksmConfiguration?: KSMConfiguration;
+  /** How far CPUs and memory can grow while a machine runs. */
   @ValidateNested()
   @Type(() => LiveUpdateConfiguration)
   @IsOptional()
@@ -125,14 +134,17 @@ export class KubeVirtConfiguration {
   @IsString()
   @IsOptional()
   machineType?: string;
+  /** Mediated devices that nodes make. */
   @ValidateNested()
   @Type(() => MediatedDevicesConfiguration)
   @IsOptional()
   mediatedDevicesConfiguration?: MediatedDevicesConfiguration;
+  /** Seconds between two measurements of the guests' memory; 0 for none. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int32' })
   memBalloonStatsPeriod?: number;
+  /** Limits of live migrations. */
   @ValidateNested()
   @Type(() => MigrationConfiguration)
   @IsOptional()
@@ -140,16 +152,19 @@ export class KubeVirtConfiguration {
   @IsString()
   @IsOptional()
   minCPUModel?: string;
+  /** Networks of machines. */
   @ValidateNested()
   @Type(() => NetworkConfiguration)
   @IsOptional()
   network?: NetworkConfiguration;
+  /** CPU models that nodes do not offer. */
   @IsBooleanMap()
   @IsOptional()
   obsoleteCPUModels?: Record<string, boolean>;
   @IsString()
   @IsOptional()
   ovmfPath?: string;
+  /** Devices of nodes that machines may use. */
   @ValidateNested()
   @Type(() => PermittedHostDevices)
   @IsOptional()
@@ -158,20 +173,25 @@ export class KubeVirtConfiguration {
   @Type(() => PersistentReservationConfiguration)
   @IsOptional()
   persistentReservationConfiguration?: PersistentReservationConfiguration;
+  /** Whether users with Kubernetes' default roles get those of this API too. */
   @IsIn(['AggregateToDefault', 'Manual'])
   @IsOptional()
   roleAggregationStrategy?: string;
+  /** System calls that launchers may make. */
   @ValidateNested()
   @Type(() => SeccompConfiguration)
   @IsOptional()
   seccompConfiguration?: SeccompConfiguration;
+  /** SELinux type of launchers. */
   @IsString()
   @IsOptional()
   selinuxLauncherType?: string;
+  /** What guests read about the maker of the machine. */
   @ValidateNested()
   @Type(() => SMBiosConfiguration)
   @IsOptional()
   smbios?: SMBiosConfiguration;
+  /** Resources of the containers beside the guest's. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => SupportContainerResources)
@@ -182,6 +202,7 @@ export class KubeVirtConfiguration {
   @IsString({ each: true })
   @IsOptional()
   supportedGuestAgentVersions?: string[];
+  /** TLS of all components. */
   @ValidateNested()
   @Type(() => TLSConfiguration)
   @IsOptional()
@@ -190,6 +211,7 @@ export class KubeVirtConfiguration {
   @Type(() => VirtTemplateDeployment)
   @IsOptional()
   virtTemplateDeployment?: VirtTemplateDeployment;
+  /** How many machines a node takes. 110 by default. */
   @IsInt()
   @IsOptional()
   virtualMachineInstancesPerNode?: number;
@@ -197,10 +219,12 @@ export class KubeVirtConfiguration {
   @Type(() => VirtualMachineOptions)
   @IsOptional()
   virtualMachineOptions?: VirtualMachineOptions;
+  /** When changes of a VM reach the running instance: LiveUpdate at once where possible, or Stage at the next restart. */
   @IsIn(['Stage', 'LiveUpdate'])
   @IsOptional()
   @JSONSchema({ nullable: true })
   vmRolloutStrategy?: string;
+  /** Storage class of what machines keep: TPM and EFI variables. */
   @IsString()
   @IsOptional()
   vmStateStorageClass?: string;
@@ -211,18 +235,22 @@ export class KubeVirtConfiguration {
 }
 
 export class KubeVirtSpec {
+  /** How long certificates are valid. */
   @ValidateNested()
   @Type(() => KubeVirtCertificateRotateStrategy)
   @IsOptional()
   certificateRotateStrategy?: KubeVirtCertificateRotateStrategy;
+  /** How machines and components behave. */
   @ValidateNested()
   @Type(() => KubeVirtConfiguration)
   @IsOptional()
   configuration?: KubeVirtConfiguration;
+  /** Patches and flags of the components. */
   @ValidateNested()
   @Type(() => CustomizeComponents)
   @IsOptional()
   customizeComponents?: CustomizeComponents;
+  /** Of the components' images. */
   @IsString()
   @IsOptional()
   imagePullPolicy?: string;
@@ -232,12 +260,15 @@ export class KubeVirtSpec {
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   imagePullSecrets?: LocalObjectReference[];
+  /** Registry to take images from, in place of the operator's own. */
   @IsString()
   @IsOptional()
   imageRegistry?: string;
+  /** Version to install, in place of the operator's own. */
   @IsString()
   @IsOptional()
   imageTag?: string;
+  /** Where virt-api and virt-controller run, and how often. */
   @ValidateNested()
   @Type(() => ComponentConfig)
   @IsOptional()
@@ -263,36 +294,22 @@ export class KubeVirtSpec {
   @IsString()
   @IsOptional()
   synchronizationPort?: string;
+  /**
+   * Whether the deletion of this object takes machines with it (RemoveWorkloads) or waits for their end (BlockUninstallIfWorkloadsExist).
+   */
   @IsString()
   @IsOptional()
   uninstallStrategy?: string;
+  /** How running machines get to a new version of the launcher. */
   @ValidateNested()
   @Type(() => KubeVirtWorkloadUpdateStrategy)
   @IsOptional()
   workloadUpdateStrategy?: KubeVirtWorkloadUpdateStrategy;
+  /** Where machines and virt-handler run. */
   @ValidateNested()
   @Type(() => ComponentConfig)
   @IsOptional()
   workloads?: ComponentConfig;
-}
-
-export class KubeVirtCondition {
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastProbeTime?: Time;
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastTransitionTime?: Time;
-  @IsString()
-  @IsOptional()
-  message?: string;
-  @IsString()
-  @IsOptional()
-  reason?: string;
-  @IsString()
-  status!: string;
-  @IsString()
-  type!: string;
 }
 
 export class KubeVirtStatus {
@@ -323,15 +340,18 @@ export class KubeVirtStatus {
   @IsString()
   @IsOptional()
   observedKubeVirtRegistry?: string;
+  /** The version that is installed. */
   @IsString()
   @IsOptional()
   observedKubeVirtVersion?: string;
   @IsString()
   @IsOptional()
   operatorVersion?: string;
+  /** How many machines run in a launcher of an older version. */
   @IsInt()
   @IsOptional()
   outdatedVirtualMachineInstanceWorkloads?: number;
+  /** Deploying, Deployed, Deleting or Deleted. */
   @IsString()
   @IsOptional()
   phase?: string;
@@ -349,11 +369,13 @@ export class KubeVirtStatus {
   @IsString()
   @IsOptional()
   targetKubeVirtRegistry?: string;
+  /** The version that is being installed. */
   @IsString()
   @IsOptional()
   targetKubeVirtVersion?: string;
 }
 
+/** The installation: its operator installs, updates and removes everything else by what stands here. One a cluster. */
 export class KubeVirt {
   @IsString()
   @IsOptional()
@@ -364,9 +386,11 @@ export class KubeVirt {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What to install and how it behaves. */
   @ValidateNested()
   @Type(() => KubeVirtSpec)
   spec!: KubeVirtSpec;
+  /** What is installed. */
   @ValidateNested()
   @Type(() => KubeVirtStatus)
   @IsOptional()

@@ -71,50 +71,63 @@ export class ExperimentalMigrationOptions {
 }
 
 export class MigrationConfiguration {
+  /** Slows the guest down when it writes faster than memory can be sent. */
   @IsBoolean()
   @IsOptional()
   allowAutoConverge?: boolean;
+  /** Starts the guest on the target before all memory is there, when it does not end otherwise. */
   @IsBoolean()
   @IsOptional()
   allowPostCopy?: boolean;
+  /** Whether a migration that does not end may pause the guest or use post-copy. */
   @IsBoolean()
   @IsOptional()
   allowWorkloadDisruption?: boolean;
+  /** Bytes a second; 0 for no limit. */
   @IsQuantity()
   @IsOptional()
   bandwidthPerMigration?: Quantity;
+  /** Seconds a GiB of memory until the migration is ended in another way. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int64' })
   completionTimeoutPerGiB?: number;
+  /** Sends memory unencrypted. */
   @IsBoolean()
   @IsOptional()
   disableTLS?: boolean;
   @IsBoolean()
   @IsOptional()
   matchSELinuxLevelOnMigration?: boolean;
+  /** How long the guest may stand still at the end. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int64', maximum: 2000000, minimum: 1 })
   maxDowntimeMs?: number;
+  /** NetworkAttachmentDefinition of the network that migrations use. */
   @IsString()
   @IsOptional()
   network?: string;
+  /** Taint that makes machines leave a node. */
   @IsString()
   @IsOptional()
   nodeDrainTaintKey?: string;
+  /** At the same time in the cluster. 5 by default. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int32' })
   parallelMigrationsPerCluster?: number;
+  /** At the same time from one node. 2 by default. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int32' })
   parallelOutboundMigrationsPerNode?: number;
+  /** Seconds without progress until it is given up. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int64' })
   progressTimeout?: number;
+  /** Migrates also where data may be lost. */
   @IsBoolean()
   @IsOptional()
   unsafeMigrationOverride?: boolean;

@@ -9,32 +9,40 @@ import { IsStringMap, IsTime } from '../../schema/decorators.js';
 import { VirtualMachineInstanceMigrationState } from './virtual-machine-instance-migration-state.js';
 
 export class VirtualMachineInstanceMigrationTarget {
+  /** Pairs the two halves. */
   @IsString()
   migrationID!: string;
 }
 
 export class VirtualMachineInstanceMigrationSource {
+  /** Address of the target's synchronization controller. */
   @IsString()
   connectURL!: string;
+  /** Pairs the two halves. */
   @IsString()
   migrationID!: string;
 }
 
 export class VirtualMachineInstanceMigrationSpec {
+  /** Labels that the target node must have beside those that the instance asks for. */
   @IsStringMap()
   @IsOptional()
   addedNodeSelector?: Record<string, string>;
+  /** Before which others it goes: system-critical, user-triggered or system-maintenance. */
   @IsString()
   @IsOptional()
   priority?: string;
+  /** This cluster is the target of a migration from elsewhere. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceMigrationTarget)
   @IsOptional()
   receive?: VirtualMachineInstanceMigrationTarget;
+  /** Sends the instance to another cluster or namespace. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceMigrationSource)
   @IsOptional()
   sendTo?: VirtualMachineInstanceMigrationSource;
+  /** The instance, in the same namespace. */
   @IsString()
   @IsOptional()
   vmiName?: string;
@@ -74,10 +82,12 @@ export class VirtualMachineInstanceMigrationStatus {
   @Type(() => VirtualMachineInstanceMigrationCondition)
   @IsOptional()
   conditions?: VirtualMachineInstanceMigrationCondition[];
+  /** The same as in the instance, kept after it has moved on. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceMigrationState)
   @IsOptional()
   migrationState?: VirtualMachineInstanceMigrationState;
+  /** Pending, Scheduling, Scheduled, PreparingTarget, TargetReady, Running, Succeeded or Failed. */
   @IsString()
   @IsOptional()
   phase?: string;
@@ -87,6 +97,7 @@ export class VirtualMachineInstanceMigrationStatus {
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   phaseTransitionTimestamps?: VirtualMachineInstanceMigrationPhaseTransitionTimestamp[];
+  /** Where the other half can reach this one. */
   @IsArray()
   @IsString({ each: true })
   @IsOptional()
@@ -94,6 +105,7 @@ export class VirtualMachineInstanceMigrationStatus {
   synchronizationAddresses?: string[];
 }
 
+/** Asks for the move of a running instance to another node, once. */
 export class VirtualMachineInstanceMigration {
   @IsString()
   @IsOptional()
@@ -104,9 +116,11 @@ export class VirtualMachineInstanceMigration {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What to move, and where. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceMigrationSpec)
   spec!: VirtualMachineInstanceMigrationSpec;
+  /** How far it is. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceMigrationStatus)
   @IsOptional()

@@ -85,18 +85,21 @@ export class USBHostDevice {
 }
 
 export class PermittedHostDevices {
+  /** Mediated devices, by type. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => MediatedHostDevice)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   mediatedDevices?: MediatedHostDevice[];
+  /** PCI devices, by vendor and product. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => PciHostDevice)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   pciHostDevices?: PciHostDevice[];
+  /** USB devices, by vendor and product. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => USBHostDevice)

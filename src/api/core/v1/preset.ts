@@ -8,15 +8,18 @@ import type { ObjectMeta } from '../../meta.js';
 import { DomainSpec } from './virtual-machine-instance.js';
 
 export class VirtualMachineInstancePresetSpec {
+  /** Parts of the domain; what the instance sets itself stays. */
   @ValidateNested()
   @Type(() => DomainSpec)
   @IsOptional()
   domain?: DomainSpec;
+  /** Labels of the instances. */
   @ValidateNested()
   @Type(() => LabelSelector)
   selector!: LabelSelector;
 }
 
+/** Deprecated: fills in parts of instances that carry certain labels. Use instance types and preferences. */
 export class VirtualMachineInstancePreset {
   @IsString()
   @IsOptional()
@@ -27,6 +30,7 @@ export class VirtualMachineInstancePreset {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What is filled in, and where. */
   @ValidateNested()
   @Type(() => VirtualMachineInstancePresetSpec)
   @IsOptional()

@@ -10,16 +10,20 @@ import { IsTime } from '../../schema/decorators.js';
 import { VirtualMachineInstanceTemplateSpec } from './virtual-machine.js';
 
 export class VirtualMachineInstanceReplicaSetSpec {
+  /** Whether nothing is made or deleted for the time being. */
   @IsBoolean()
   @IsOptional()
   paused?: boolean;
+  /** How many. 1 by default. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int32' })
   replicas?: number;
+  /** Labels that tell its instances from others; the template must have them. */
   @ValidateNested()
   @Type(() => LabelSelector)
   selector!: LabelSelector;
+  /** The instance that is made. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceTemplateSpec)
   template!: VirtualMachineInstanceTemplateSpec;
@@ -64,6 +68,7 @@ export class VirtualMachineInstanceReplicaSetStatus {
   replicas?: number;
 }
 
+/** Keeps a number of equal instances running. */
 export class VirtualMachineInstanceReplicaSet {
   @IsString()
   @IsOptional()
@@ -74,6 +79,7 @@ export class VirtualMachineInstanceReplicaSet {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** Which instances, and how many. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceReplicaSetSpec)
   spec!: VirtualMachineInstanceReplicaSetSpec;

@@ -245,6 +245,7 @@ export class VirtualMachineInstanceMigrationState {
   @IsBoolean()
   @IsOptional()
   abortRequested?: boolean;
+  /** Of a migration that was cancelled: Aborting, Succeeded or Failed. */
   @IsString()
   @IsOptional()
   abortStatus?: string;
@@ -260,6 +261,7 @@ export class VirtualMachineInstanceMigrationState {
   @IsString()
   @IsOptional()
   failureReason?: string;
+  /** The limits that applied. */
   @ValidateNested()
   @Type(() => VMIMConfigurationOptions)
   @IsOptional()
@@ -267,12 +269,14 @@ export class VirtualMachineInstanceMigrationState {
   @IsString()
   @IsOptional()
   migrationNetworkType?: string;
+  /** The migration policy that applied. */
   @IsString()
   @IsOptional()
   migrationPolicyName?: string;
   @IsString()
   @IsOptional()
   migrationUid?: string;
+  /** PreCopy, PostCopy or Paused. */
   @IsString()
   @IsOptional()
   mode?: string;

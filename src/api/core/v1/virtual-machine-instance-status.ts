@@ -125,9 +125,11 @@ export class VirtualMachineInstanceGuestOSInfo {
 }
 
 export class VirtualMachineInstanceNetworkInterface {
+  /** Who told: domain, guest-agent, multus-status. */
   @IsString()
   @IsOptional()
   infoSource?: string;
+  /** Its name in the guest. */
   @IsString()
   @IsOptional()
   interfaceName?: string;
@@ -147,6 +149,7 @@ export class VirtualMachineInstanceNetworkInterface {
   @IsString()
   @IsOptional()
   name?: string;
+  /** Its name in the pod. */
   @IsString()
   @IsOptional()
   podInterfaceName?: string;
@@ -170,6 +173,7 @@ export class VolumeStatus {
   @Type(() => ContainerDiskInfo)
   @IsOptional()
   containerDiskVolume?: ContainerDiskInfo;
+  /** Present on volumes that were added to the running guest. */
   @ValidateNested()
   @Type(() => HotplugVolumeStatus)
   @IsOptional()
@@ -197,15 +201,18 @@ export class VolumeStatus {
   @IsOptional()
   @JSONSchema({ format: 'int64' })
   size?: number;
+  /** Device name in the guest, such as vda. */
   @IsString()
   target!: string;
 }
 
 export class VirtualMachineInstanceStatus {
+  /** Context id by which the node reaches the guest over VSOCK. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int64', maximum: 4294967295, minimum: 0 })
   VSOCKCID?: number;
+  /** Pods of the instance, by their UID, with their nodes: two during a migration. */
   @IsStringMap()
   @IsOptional()
   activePods?: Record<string, string>;
@@ -222,16 +229,20 @@ export class VirtualMachineInstanceStatus {
   @Type(() => CPUTopology)
   @IsOptional()
   currentCPUTopology?: CPUTopology;
+  /** The node that the instance shall leave. */
   @IsString()
   @IsOptional()
   evacuationNodeName?: string;
+  /** frozen while the guest's file systems are stopped for a snapshot. */
   @IsString()
   @IsOptional()
   fsFreezeStatus?: string;
+  /** What the guest agent says about the operating system. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceGuestOSInfo)
   @IsOptional()
   guestOSInfo?: VirtualMachineInstanceGuestOSInfo;
+  /** Interfaces with their addresses, as seen in the pod and by the guest agent. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => VirtualMachineInstanceNetworkInterface)
@@ -241,6 +252,7 @@ export class VirtualMachineInstanceStatus {
   @Type(() => KernelBootStatus)
   @IsOptional()
   kernelBootStatus?: KernelBootStatus;
+  /** Image in which the instance runs. */
   @IsString()
   @IsOptional()
   launcherContainerImageVersion?: string;
@@ -252,15 +264,18 @@ export class VirtualMachineInstanceStatus {
   @Type(() => MemoryStatus)
   @IsOptional()
   memory?: MemoryStatus;
+  /** Volumes whose content moves with the migration. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => StorageMigratedVolumeInfo)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   migratedVolumes?: StorageMigratedVolumeInfo[];
+  /** Whether a migration moves disks too: BlockMigration or LiveMigration. */
   @IsString()
   @IsOptional()
   migrationMethod?: string;
+  /** The last migration, or the one under way. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceMigrationState)
   @IsOptional()
@@ -268,12 +283,15 @@ export class VirtualMachineInstanceStatus {
   @IsString()
   @IsOptional()
   migrationTransport?: string;
+  /** Where it runs. */
   @IsString()
   @IsOptional()
   nodeName?: string;
+  /** Pending, Scheduling, Scheduled, Running, Succeeded or Failed; the last two are final. */
   @IsString()
   @IsOptional()
   phase?: string;
+  /** When each phase was first reached. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => VirtualMachineInstancePhaseTransitionTimestamp)
@@ -286,6 +304,7 @@ export class VirtualMachineInstanceStatus {
   @IsString()
   @IsOptional()
   reason?: string;
+  /** User id of the process that runs the guest. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int64' })
@@ -300,6 +319,7 @@ export class VirtualMachineInstanceStatus {
   @IsString()
   @IsOptional()
   virtualMachineRevisionName?: string;
+  /** What is known of each volume. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => VolumeStatus)

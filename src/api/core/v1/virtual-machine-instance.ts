@@ -19,52 +19,66 @@ import type { GuestAgentPing } from './kubevirt-configuration.js';
 import { VirtualMachineInstanceStatus } from './virtual-machine-instance-status.js';
 import { UtilityVolume, Volume } from './volume.js';
 
+/** The virtual hardware of a machine. */
 export class DomainSpec {
+  /** What the guest reads about its case in the SMBIOS tables. */
   @ValidateNested()
   @Type(() => Chassis)
   @IsOptional()
   chassis?: Chassis;
+  /** The guest's clock and timers. */
   @ValidateNested()
   @Type(() => Clock)
   @IsOptional()
   clock?: Clock;
+  /** Number, model and features of the virtual CPUs. */
   @ValidateNested()
   @Type(() => CPU)
   @IsOptional()
   cpu?: CPU;
+  /** Disks, interfaces and the like. */
   @ValidateNested()
   @Type(() => Devices)
   devices!: Devices;
+  /** What the hypervisor offers to the guest. */
   @ValidateNested()
   @Type(() => Features)
   @IsOptional()
   features?: Features;
+  /** How the machine boots and what identifies it. */
   @ValidateNested()
   @Type(() => Firmware)
   @IsOptional()
   firmware?: Firmware;
+  /** How many threads serve the disks, for the policy supplementalPool. */
   @ValidateNested()
   @Type(() => DiskIOThreads)
   @IsOptional()
   ioThreads?: DiskIOThreads;
+  /** Which threads serve the disks: shared, auto or supplementalPool. */
   @IsString()
   @IsOptional()
   ioThreadsPolicy?: string;
+  /** Encrypts the guest's memory, where the CPU can. */
   @ValidateNested()
   @Type(() => LaunchSecurity)
   @IsOptional()
   launchSecurity?: LaunchSecurity;
+  /** The board that is emulated. */
   @ValidateNested()
   @Type(() => Machine)
   @IsOptional()
   machine?: Machine;
+  /** How much memory the guest sees. */
   @ValidateNested()
   @Type(() => Memory)
   @IsOptional()
   memory?: Memory;
+  /** What a reboot from within the guest does: Reboot it in place, or Terminate the instance. */
   @IsIn(['Reboot', 'Terminate'])
   @IsOptional()
   rebootPolicy?: string;
+  /** Requests and limits of the pod; by default they follow from cpu and memory. */
   @ValidateNested()
   @Type(() => ResourceRequirements)
   @IsOptional()
@@ -72,6 +86,7 @@ export class DomainSpec {
 }
 
 export class Probe {
+  /** A command that is run in the guest by its agent. */
   @ValidateNested()
   @Type(() => ExecAction)
   @IsOptional()
@@ -80,6 +95,7 @@ export class Probe {
   @IsOptional()
   @JSONSchema({ format: 'int32' })
   failureThreshold?: number;
+  /** Whether the guest agent answers. */
   @IsObject()
   @IsOptional()
   guestAgentPing?: GuestAgentPing;
@@ -112,28 +128,34 @@ export class Probe {
 export class VirtualMachineInstanceResourceClaim {
   @IsString()
   name!: string;
+  /** An existing claim. Not together with resourceClaimTemplateName. */
   @IsString()
   @IsOptional()
   resourceClaimName?: string;
+  /** A template from which a claim is made for this instance. */
   @IsString()
   @IsOptional()
   resourceClaimTemplateName?: string;
 }
 
 export class VirtualMachineInstanceSpec {
+  /** Keys and passwords that are put into the guest, and kept up to date there. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => AccessCredential)
   @IsOptional()
   @JSONSchema({ maxItems: 256, 'x-kubernetes-list-type': 'atomic' })
   accessCredentials?: AccessCredential[];
+  /** Where the pod may run, as for any pod. */
   @ValidateNested()
   @Type(() => Affinity)
   @IsOptional()
   affinity?: Affinity;
+  /** CPU architecture of the guest: amd64, arm64 or s390x. By default that of the cluster. */
   @IsString()
   @IsOptional()
   architecture?: string;
+  /** DNS settings of the pod, which the guest gets by DHCP. */
   @ValidateNested()
   @Type(() => PodDNSConfig)
   @IsOptional()
@@ -141,19 +163,24 @@ export class VirtualMachineInstanceSpec {
   @IsString()
   @IsOptional()
   dnsPolicy?: string;
+  /** The virtual hardware. */
   @ValidateNested()
   @Type(() => DomainSpec)
   domain!: DomainSpec;
+  /** What happens when the node is drained: None, LiveMigrate, LiveMigrateIfPossible or External. */
   @IsString()
   @IsOptional()
   evictionStrategy?: string;
+  /** Name of the guest; by default that of the object. */
   @IsString()
   @IsOptional()
   hostname?: string;
+  /** Ends the instance when it fails. */
   @ValidateNested()
   @Type(() => Probe)
   @IsOptional()
   livenessProbe?: Probe;
+  /** What the interfaces are connected to, by name. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => Network)
@@ -166,10 +193,12 @@ export class VirtualMachineInstanceSpec {
   @IsString()
   @IsOptional()
   priorityClassName?: string;
+  /** Decides whether the instance is ready. */
   @ValidateNested()
   @Type(() => Probe)
   @IsOptional()
   readinessProbe?: Probe;
+  /** Devices from Kubernetes' dynamic resource allocation, for use by name in the domain. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => VirtualMachineInstanceResourceClaim)
@@ -182,12 +211,15 @@ export class VirtualMachineInstanceSpec {
   @IsString()
   @IsOptional()
   serviceAccountName?: string;
+  /** Paused: the guest does not begin before it is unpaused. */
   @IsString()
   @IsOptional()
   startStrategy?: string;
+  /** With hostname: the name of the guest in the cluster's DNS. */
   @IsString()
   @IsOptional()
   subdomain?: string;
+  /** How long the guest may take to shut down before it is switched off. 30 by default. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int64' })
@@ -203,12 +235,14 @@ export class VirtualMachineInstanceSpec {
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-map-keys': ['topologyKey', 'whenUnsatisfiable'], 'x-kubernetes-list-type': 'map' })
   topologySpreadConstraints?: TopologySpreadConstraint[];
+  /** Volumes for the machinery around the guest, which the guest does not see. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => UtilityVolume)
   @IsOptional()
   @JSONSchema({ maxItems: 256, 'x-kubernetes-list-map-keys': ['name'], 'x-kubernetes-list-type': 'map' })
   utilityVolumes?: UtilityVolume[];
+  /** Where the content of the disks comes from, by name. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => Volume)
@@ -217,6 +251,7 @@ export class VirtualMachineInstanceSpec {
   volumes?: Volume[];
 }
 
+/** One run of a virtual machine: it is scheduled to a node, runs there and ends. Usually made and kept by a VirtualMachine. */
 export class VirtualMachineInstance {
   @IsString()
   @IsOptional()
@@ -227,9 +262,11 @@ export class VirtualMachineInstance {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What runs. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceSpec)
   spec!: VirtualMachineInstanceSpec;
+  /** What the controllers and the node see; written by them only. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceStatus)
   @IsOptional()

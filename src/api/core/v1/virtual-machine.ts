@@ -41,18 +41,22 @@ export class DataVolumeTemplateSpec {
 }
 
 export class InstancetypeMatcher {
+  /** A volume whose labels name it, in place of name. */
   @IsString()
   @IsOptional()
   inferFromVolume?: string;
+  /** What it means that the volume names none: Reject the machine, or Ignore it. */
   @IsString()
   @IsOptional()
   inferFromVolumeFailurePolicy?: string;
+  /** VirtualMachineClusterInstancetype, the default, or VirtualMachineInstancetype. */
   @IsString()
   @IsOptional()
   kind?: string;
   @IsString()
   @IsOptional()
   name?: string;
+  /** The ControllerRevision that holds the version in use; set by the controller. */
   @IsString()
   @IsOptional()
   revisionName?: string;
@@ -79,24 +83,29 @@ export class InstancetypeStatusRef {
 }
 
 export class PreferenceMatcher {
+  /** A volume whose labels name it, in place of name. */
   @IsString()
   @IsOptional()
   inferFromVolume?: string;
+  /** What it means that the volume names none: Reject the machine, or Ignore it. */
   @IsString()
   @IsOptional()
   inferFromVolumeFailurePolicy?: string;
+  /** VirtualMachineClusterPreference, the default, or VirtualMachinePreference. */
   @IsString()
   @IsOptional()
   kind?: string;
   @IsString()
   @IsOptional()
   name?: string;
+  /** The ControllerRevision that holds the version in use; set by the controller. */
   @IsString()
   @IsOptional()
   revisionName?: string;
 }
 
 export class VirtualMachineInstanceTemplateSpec {
+  /** Labels and annotations of the instance. */
   @IsObject()
   @IsOptional()
   @JSONSchema({ nullable: true, 'x-kubernetes-preserve-unknown-fields': true })
@@ -108,28 +117,35 @@ export class VirtualMachineInstanceTemplateSpec {
 }
 
 export class VirtualMachineSpec {
+  /** Data volumes that are made with the machine and go with it. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => DataVolumeTemplateSpec)
   @IsOptional()
   dataVolumeTemplates?: DataVolumeTemplateSpec[];
+  /** Where CPU and memory come from instead of the template. */
   @ValidateNested()
   @Type(() => InstancetypeMatcher)
   @IsOptional()
   instancetype?: InstancetypeMatcher;
+  /** Where defaults of devices and features come from. */
   @ValidateNested()
   @Type(() => PreferenceMatcher)
   @IsOptional()
   preference?: PreferenceMatcher;
+  /** When the machine runs: Always, Halted, Manual, RerunOnFailure, Once or WaitAsReceiver. Not together with running. */
   @IsString()
   @IsOptional()
   runStrategy?: string;
+  /** Short for runStrategy Always (true) or Halted (false). Deprecated: use runStrategy. */
   @IsBoolean()
   @IsOptional()
   running?: boolean;
+  /** The VirtualMachineInstance that is made at each start. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceTemplateSpec)
   template!: VirtualMachineInstanceTemplateSpec;
+  /** What a changed volume of a running machine means: Replacement at the next restart, or Migration of its content while it runs. */
   @IsString()
   @IsOptional()
   updateVolumesStrategy?: string;
@@ -154,8 +170,10 @@ export class VirtualMachineCondition {
   type!: string;
 }
 
+/** A dump of the guest's memory into a claim. */
 @JSONSchema({ nullable: true })
 export class VirtualMachineMemoryDumpRequest {
+  /** The PersistentVolumeClaim that takes the dump. */
   @IsString()
   claimName!: string;
   @IsTime()
@@ -169,6 +187,7 @@ export class VirtualMachineMemoryDumpRequest {
   message?: string;
   @IsString()
   phase!: string;
+  /** Whether the claim is to be taken from the machine again. */
   @IsBoolean()
   @IsOptional()
   remove?: boolean;
@@ -239,6 +258,7 @@ export class VolumeUpdateState {
 }
 
 export class VirtualMachineStatus {
+  /** Whether changes of disks are recorded for incremental backups. */
   @ValidateNested()
   @Type(() => ChangedBlockTrackingStatus)
   @IsOptional()
@@ -248,71 +268,88 @@ export class VirtualMachineStatus {
   @Type(() => VirtualMachineCondition)
   @IsOptional()
   conditions?: VirtualMachineCondition[];
+  /** Whether an instance exists. */
   @IsBoolean()
   @IsOptional()
   created?: boolean;
+  /** Generation of the spec as it is now. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int64' })
   desiredGeneration?: number;
+  /** The instance type in use, with the revision that keeps it as it was. */
   @ValidateNested()
   @Type(() => InstancetypeStatusRef)
   @IsOptional()
   instancetypeRef?: InstancetypeStatusRef;
+  /** The memory dump under way or done. */
   @ValidateNested()
   @Type(() => VirtualMachineMemoryDumpRequest)
   @IsOptional()
   memoryDumpRequest?: VirtualMachineMemoryDumpRequest;
+  /** Generation of the spec that the running instance was made from. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int64' })
   observedGeneration?: number;
+  /** The preference in use, with the revision that keeps it as it was. */
   @ValidateNested()
   @Type(() => InstancetypeStatusRef)
   @IsOptional()
   preferenceRef?: InstancetypeStatusRef;
+  /** State in one word, for people. */
   @IsString()
   @IsOptional()
   @JSONSchema({ default: 'Stopped' })
   printableStatus?: string;
+  /** Whether the instance runs and is ready. */
   @IsBoolean()
   @IsOptional()
   ready?: boolean;
+  /** The restore that changes the machine at present. */
   @IsString()
   @IsOptional()
   restoreInProgress?: string;
+  /** The run strategy that was last acted upon. */
   @IsString()
   @IsOptional()
   runStrategy?: string;
+  /** The snapshot that is taken of the machine at present. */
   @IsString()
   @IsOptional()
   snapshotInProgress?: string;
+  /** How often the machine failed to start in a row, and when it is tried again. */
   @ValidateNested()
   @Type(() => VirtualMachineStartFailure)
   @IsOptional()
   startFailure?: VirtualMachineStartFailure;
+  /** Starts and stops that users asked for and that are not done yet. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => VirtualMachineStateChangeRequest)
   @IsOptional()
   stateChangeRequests?: VirtualMachineStateChangeRequest[];
+  /** Volumes to add to or to take from the machine. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => VirtualMachineVolumeRequest)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   volumeRequests?: VirtualMachineVolumeRequest[];
+  /** Which volumes a snapshot can hold, and why not. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => VolumeSnapshotStatus)
   @IsOptional()
   volumeSnapshotStatuses?: VolumeSnapshotStatus[];
+  /** Volumes whose content moves. */
   @ValidateNested()
   @Type(() => VolumeUpdateState)
   @IsOptional()
   volumeUpdateState?: VolumeUpdateState;
 }
 
+/** A virtual machine that may run or not: what it is made of, whether it shall run, and what is known of it. */
 export class VirtualMachine {
   @IsString()
   @IsOptional()
@@ -323,9 +360,11 @@ export class VirtualMachine {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What the machine is and whether it shall run. */
   @ValidateNested()
   @Type(() => VirtualMachineSpec)
   spec!: VirtualMachineSpec;
+  /** What the controllers see; written by them only. */
   @ValidateNested()
   @Type(() => VirtualMachineStatus)
   @IsOptional()

@@ -78,6 +78,7 @@ export class ContainerDiskSource {
   @IsString()
   @IsOptional()
   imagePullSecret?: string;
+  /** Where the image lies in the container image; by default the only file in /disk. */
   @IsString()
   @IsOptional()
   path?: string;
@@ -136,14 +137,17 @@ export class EphemeralVolumeSource {
 }
 
 export class HostDisk {
+  /** Size of a file that is made. */
   @IsQuantity()
   @IsOptional()
   capacity?: Quantity;
   @IsString()
   path!: string;
+  /** Whether all nodes see the same file. */
   @IsBoolean()
   @IsOptional()
   shared?: boolean;
+  /** Disk: the file exists. DiskOrCreate: it is made if it does not. */
   @IsString()
   type!: string;
 }
@@ -207,36 +211,45 @@ export class UtilityVolume {
   @IsBoolean()
   @IsOptional()
   readOnly?: boolean;
+  /** What it is for: MemoryDump or Backup. */
   @IsString()
   @IsOptional()
   type?: string;
 }
 
+/** Where the content of a disk or file system comes from: exactly one source. */
 export class Volume {
+  /** Cloud-init data as a drive of the kind that OpenStack uses. */
   @ValidateNested()
   @Type(() => CloudInitConfigDriveSource)
   @IsOptional()
   cloudInitConfigDrive?: CloudInitConfigDriveSource;
+  /** Cloud-init data as a small disk. */
   @ValidateNested()
   @Type(() => CloudInitNoCloudSource)
   @IsOptional()
   cloudInitNoCloud?: CloudInitNoCloudSource;
+  /** Files of a ConfigMap. */
   @ValidateNested()
   @Type(() => ConfigMapVolumeSource)
   @IsOptional()
   configMap?: ConfigMapVolumeSource;
+  /** A disk image that a container image carries; changes are lost when the instance ends. */
   @ValidateNested()
   @Type(() => ContainerDiskSource)
   @IsOptional()
   containerDisk?: ContainerDiskSource;
+  /** A directory of the pod, shared with the guest. */
   @ValidateNested()
   @Type(() => ContainerPathVolumeSource)
   @IsOptional()
   containerPath?: ContainerPathVolumeSource;
+  /** A claim that CDI fills. */
   @ValidateNested()
   @Type(() => DataVolumeSource)
   @IsOptional()
   dataVolume?: DataVolumeSource;
+  /** Files with fields of the instance. */
   @ValidateNested()
   @Type(() => DownwardAPIVolumeSource)
   @IsOptional()
@@ -244,36 +257,44 @@ export class Volume {
   @IsObject()
   @IsOptional()
   downwardMetrics?: DownwardMetricsVolumeSource;
+  /** An empty disk that goes with the instance. */
   @ValidateNested()
   @Type(() => EmptyDiskSource)
   @IsOptional()
   emptyDisk?: EmptyDiskSource;
+  /** A claim that is read only: changes are lost when the instance ends. */
   @ValidateNested()
   @Type(() => EphemeralVolumeSource)
   @IsOptional()
   ephemeral?: EphemeralVolumeSource;
+  /** A file on the node. */
   @ValidateNested()
   @Type(() => HostDisk)
   @IsOptional()
   hostDisk?: HostDisk;
+  /** Takes dumps of the guest's memory. */
   @ValidateNested()
   @Type(() => MemoryDumpVolumeSource)
   @IsOptional()
   memoryDump?: MemoryDumpVolumeSource;
   @IsString()
   name!: string;
+  /** A claim in the same namespace. */
   @ValidateNested()
   @Type(() => PersistentVolumeClaimVolumeSource)
   @IsOptional()
   persistentVolumeClaim?: PersistentVolumeClaimVolumeSource;
+  /** Files of a Secret. */
   @ValidateNested()
   @Type(() => SecretVolumeSource)
   @IsOptional()
   secret?: SecretVolumeSource;
+  /** Token and certificate of a service account. */
   @ValidateNested()
   @Type(() => ServiceAccountVolumeSource)
   @IsOptional()
   serviceAccount?: ServiceAccountVolumeSource;
+  /** Answer files for the set-up of Windows. */
   @ValidateNested()
   @Type(() => SysprepSource)
   @IsOptional()

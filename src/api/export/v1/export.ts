@@ -9,12 +9,15 @@ import type { ObjectMeta, Time } from '../../meta.js';
 import { IsTime } from '../../schema/decorators.js';
 
 export class VirtualMachineExportSpec {
+  /** A VirtualMachine, a VirtualMachineSnapshot, a PersistentVolumeClaim or a backup. */
   @ValidateNested()
   @Type(() => TypedLocalObjectReference)
   source!: TypedLocalObjectReference;
+  /** Secret with the token that a download needs; made if it is not named. */
   @IsString()
   @IsOptional()
   tokenSecretRef?: string;
+  /** When the export deletes itself. 2h by default. */
   @IsString()
   @IsOptional()
   ttlDuration?: string;
@@ -89,6 +92,7 @@ export class VirtualMachineExportLink {
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-map-keys': ['name'], 'x-kubernetes-list-type': 'map' })
   backups?: VirtualMachineExportBackup[];
+  /** Certificates by which to trust the server. */
   @IsString()
   cert!: string;
   @IsArray()
@@ -106,10 +110,12 @@ export class VirtualMachineExportLink {
 }
 
 export class VirtualMachineExportLinks {
+  /** Through an ingress or a route. */
   @ValidateNested()
   @Type(() => VirtualMachineExportLink)
   @IsOptional()
   external?: VirtualMachineExportLink;
+  /** Within the cluster. */
   @ValidateNested()
   @Type(() => VirtualMachineExportLink)
   @IsOptional()
@@ -123,10 +129,12 @@ export class VirtualMachineExportStatus {
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   conditions?: ExportCondition[];
+  /** Addresses of the downloads. */
   @ValidateNested()
   @Type(() => VirtualMachineExportLinks)
   @IsOptional()
   links?: VirtualMachineExportLinks;
+  /** Pending, Ready, Terminated or Skipped. */
   @IsString()
   @IsOptional()
   phase?: string;
@@ -144,6 +152,7 @@ export class VirtualMachineExportStatus {
   virtualMachineName?: string;
 }
 
+/** Offers the disks or the definition of a machine, a snapshot or a claim for download. */
 export class VirtualMachineExport {
   @IsString()
   @IsOptional()
@@ -154,6 +163,7 @@ export class VirtualMachineExport {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What to offer, and for how long. */
   @ValidateNested()
   @Type(() => VirtualMachineExportSpec)
   spec!: VirtualMachineExportSpec;

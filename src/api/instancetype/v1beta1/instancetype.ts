@@ -14,6 +14,7 @@ export class CPUInstancetype {
   @IsBoolean()
   @IsOptional()
   dedicatedCPUPlacement?: boolean;
+  /** Number of virtual CPUs; a preference says how they are spread over sockets, cores and threads. */
   @IsInt()
   @JSONSchema({ format: 'int32' })
   guest!: number;
@@ -47,6 +48,7 @@ export class MemoryInstancetype {
   @IsQuantity()
   @IsOptional()
   maxGuest?: Quantity;
+  /** By how many percent less than the guest sees the pod asks for. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ maximum: 100, minimum: 0 })
@@ -54,9 +56,11 @@ export class MemoryInstancetype {
 }
 
 export class VirtualMachineInstancetypeSpec {
+  /** Put on the instance. */
   @IsStringMap()
   @IsOptional()
   annotations?: Record<string, string>;
+  /** Virtual CPUs. */
   @ValidateNested()
   @Type(() => CPUInstancetype)
   cpu!: CPUInstancetype;
@@ -83,9 +87,11 @@ export class VirtualMachineInstancetypeSpec {
   @Type(() => LaunchSecurity)
   @IsOptional()
   launchSecurity?: LaunchSecurity;
+  /** Memory of the guest. */
   @ValidateNested()
   @Type(() => MemoryInstancetype)
   memory!: MemoryInstancetype;
+  /** Labels that the node must have. */
   @IsStringMap()
   @IsOptional()
   nodeSelector?: Record<string, string>;
@@ -94,6 +100,7 @@ export class VirtualMachineInstancetypeSpec {
   schedulerName?: string;
 }
 
+/** CPU, memory and devices under one name, for the machines of its namespace. What it sets a machine cannot. */
 export class VirtualMachineInstancetype {
   @IsString()
   @IsOptional()
@@ -104,11 +111,13 @@ export class VirtualMachineInstancetype {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What it sets. */
   @ValidateNested()
   @Type(() => VirtualMachineInstancetypeSpec)
   spec!: VirtualMachineInstancetypeSpec;
 }
 
+/** CPU, memory and devices under one name, for the machines of all namespaces. What it sets a machine cannot. */
 export class VirtualMachineClusterInstancetype {
   @IsString()
   @IsOptional()
@@ -119,6 +128,7 @@ export class VirtualMachineClusterInstancetype {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What it sets. */
   @ValidateNested()
   @Type(() => VirtualMachineInstancetypeSpec)
   spec!: VirtualMachineInstancetypeSpec;

@@ -13,9 +13,11 @@ import type { ObjectMeta, Quantity } from '../../meta.js';
 import { IsQuantity, IsStringMap } from '../../schema/decorators.js';
 
 export class SpreadOptions {
+  /** SocketsCores (default), SocketsCoresThreads or CoresThreads. */
   @IsString()
   @IsOptional()
   across?: string;
+  /** Cores a socket, or threads a core. 2 by default. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int32' })
@@ -28,9 +30,11 @@ export class CPUPreferences {
   @Type(() => CPUFeature)
   @IsOptional()
   preferredCPUFeatures?: CPUFeature[];
+  /** What the virtual CPUs are to the guest: sockets (default), cores, threads, spread or any. */
   @IsString()
   @IsOptional()
   preferredCPUTopology?: string;
+  /** How spread spreads. */
   @ValidateNested()
   @Type(() => SpreadOptions)
   @IsOptional()
@@ -180,9 +184,11 @@ export class FirmwarePreferences {
   @IsBoolean()
   @IsOptional()
   preferredUseBiosSerial?: boolean;
+  /** Deprecated: use preferredEfi. */
   @IsBoolean()
   @IsOptional()
   preferredUseEfi?: boolean;
+  /** Deprecated: use preferredEfi. */
   @IsBoolean()
   @IsOptional()
   preferredUseSecureBoot?: boolean;
@@ -253,6 +259,7 @@ export class VirtualMachinePreferenceSpec {
   @Type(() => MachinePreferences)
   @IsOptional()
   machine?: MachinePreferences;
+  /** Deprecated: use cpu.spreadOptions.ratio. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int32' })
@@ -271,6 +278,7 @@ export class VirtualMachinePreferenceSpec {
   @IsOptional()
   @JSONSchema({ format: 'int64' })
   preferredTerminationGracePeriodSeconds?: number;
+  /** What a machine must have at least to use it. */
   @ValidateNested()
   @Type(() => PreferenceRequirements)
   @IsOptional()
@@ -281,6 +289,7 @@ export class VirtualMachinePreferenceSpec {
   volumes?: VolumePreferences;
 }
 
+/** Defaults of devices and features under one name, for the machines of its namespace. A machine may set something else. */
 export class VirtualMachinePreference {
   @IsString()
   @IsOptional()
@@ -291,11 +300,13 @@ export class VirtualMachinePreference {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What it prefers. */
   @ValidateNested()
   @Type(() => VirtualMachinePreferenceSpec)
   spec!: VirtualMachinePreferenceSpec;
 }
 
+/** Defaults of devices and features under one name, for the machines of all namespaces. A machine may set something else. */
 export class VirtualMachineClusterPreference {
   @IsString()
   @IsOptional()
@@ -306,6 +317,7 @@ export class VirtualMachineClusterPreference {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What it prefers. */
   @ValidateNested()
   @Type(() => VirtualMachinePreferenceSpec)
   spec!: VirtualMachinePreferenceSpec;

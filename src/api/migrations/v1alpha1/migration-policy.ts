@@ -20,18 +20,22 @@ export class MigrationPolicySelectors {
 }
 
 export class MigrationPolicySpec {
+  /** Slows the guest down when it writes faster than memory can be sent. */
   @IsBoolean()
   @IsOptional()
   allowAutoConverge?: boolean;
+  /** Starts the guest on the target before all memory is there, when it does not end otherwise. */
   @IsBoolean()
   @IsOptional()
   allowPostCopy?: boolean;
   @IsBoolean()
   @IsOptional()
   allowWorkloadDisruption?: boolean;
+  /** Bytes a second; 0 for no limit. */
   @IsQuantity()
   @IsOptional()
   bandwidthPerMigration?: Quantity;
+  /** Seconds a GiB of memory until the migration is ended in another way. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int64' })
@@ -40,15 +44,18 @@ export class MigrationPolicySpec {
   @Type(() => ExperimentalMigrationOptions)
   @IsOptional()
   experimental?: ExperimentalMigrationOptions;
+  /** How long the guest may stand still at the end. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int64', maximum: 2000000, minimum: 1 })
   maxDowntimeMs?: number;
+  /** Labels of the machines and of their namespaces; the policy that names most of them applies. */
   @ValidateNested()
   @Type(() => MigrationPolicySelectors)
   selectors!: MigrationPolicySelectors;
 }
 
+/** Limits of live migrations for a part of the machines, in place of the cluster's. */
 export class MigrationPolicy {
   @IsString()
   @IsOptional()
@@ -59,6 +66,7 @@ export class MigrationPolicy {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** Which machines, and which limits. */
   @ValidateNested()
   @Type(() => MigrationPolicySpec)
   spec!: MigrationPolicySpec;

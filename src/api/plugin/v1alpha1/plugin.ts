@@ -34,6 +34,7 @@ export class PluginDomainHook {
   @Type(() => PluginSidecarHook)
   @IsOptional()
   sidecar?: PluginSidecarHook;
+  /** How long it may take. */
   @IsString()
   @IsOptional()
   timeout?: string;
@@ -47,10 +48,12 @@ export class PluginNodeHook {
   @IsString()
   @IsOptional()
   failureStrategy?: string;
+  /** PreVMStart, PostVMStart, PreVMStop, PostVMStop, PreMigrationSource, PreMigrationTarget or PostMigrationTarget. */
   @IsArray()
   @IsString({ each: true })
   @JSONSchema({ minItems: 1, 'x-kubernetes-list-type': 'atomic' })
   permittedHooks!: string[];
+  /** Unix socket on the node on which the plugin listens. */
   @IsString()
   @JSONSchema({ minLength: 1 })
   socket!: string;
@@ -67,15 +70,18 @@ export class PluginReference {
 }
 
 export class PluginSpec {
+  /** CEL expression over the machine: whether the plugin is for it. */
   @IsString()
   @IsOptional()
   condition?: string;
+  /** Change the domain, in order. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => PluginDomainHook)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   domainHooks?: PluginDomainHook[];
+  /** What a failing hook means for the machine: Fail or Ignore. */
   @IsString()
   @IsOptional()
   failureStrategy?: string;
@@ -91,6 +97,7 @@ export class PluginSpec {
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   mutatingAdmissionWebhooks?: PluginReference[];
+  /** Called on the node. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => PluginNodeHook)
@@ -113,6 +120,7 @@ export class PluginSpec {
 
 export type PluginStatus = Record<string, never>;
 
+/** Extends how machines are made and run: changes their domains, and is called at events of their lives. */
 export class Plugin {
   @IsString()
   @IsOptional()
@@ -123,6 +131,7 @@ export class Plugin {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What it hooks into. */
   @ValidateNested()
   @Type(() => PluginSpec)
   spec!: PluginSpec;

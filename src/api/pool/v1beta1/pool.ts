@@ -15,9 +15,11 @@ export type VirtualMachinePoolUnmanagedStrategy = Record<string, never>;
 export type VirtualMachineOpportunisticUpdateStrategy = Record<string, never>;
 
 export class VirtualMachinePoolAutohealingStrategy {
+  /** How long it must have failed. 5m by default. */
   @IsString()
   @IsOptional()
   minFailingToStartDuration?: string;
+  /** How often it must have failed. 3 by default. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int32', minimum: 1 })
@@ -25,15 +27,18 @@ export class VirtualMachinePoolAutohealingStrategy {
 }
 
 export class VirtualMachinePoolNameGeneration {
+  /** Appends the number of the machine to the names of ConfigMaps. */
   @IsBoolean()
   @IsOptional()
   appendIndexToConfigMapRefs?: boolean;
+  /** Appends the number of the machine to the names of Secrets. */
   @IsBoolean()
   @IsOptional()
   appendIndexToSecretRefs?: boolean;
 }
 
 export class VirtualMachinePoolOpportunisticScaleInStrategy {
+  /** What stays of a machine that goes: nothing (Disabled), its disks (Offline), its memory too (Online). */
   @IsIn(['Disabled', 'Offline', 'Online'])
   @IsOptional()
   statePreservation?: string;
@@ -52,10 +57,12 @@ export class VirtualMachinePoolSelectors {
 }
 
 export class VirtualMachinePoolSelectionPolicy {
+  /** Machines that go first. */
   @ValidateNested()
   @Type(() => VirtualMachinePoolSelectors)
   @IsOptional()
   selectors?: VirtualMachinePoolSelectors;
+  /** The order of the others. */
   @IsIn(['AscendingOrder', 'DescendingOrder', 'Newest', 'Oldest', 'Random'])
   @IsOptional()
   sortPolicy?: string;
@@ -66,20 +73,24 @@ export class VirtualMachinePoolProactiveScaleInStrategy {
   @Type(() => VirtualMachinePoolSelectionPolicy)
   @IsOptional()
   selectionPolicy?: VirtualMachinePoolSelectionPolicy;
+  /** What stays of a machine that goes: nothing (Disabled), its disks (Offline), its memory too (Online). */
   @IsIn(['Disabled', 'Offline', 'Online'])
   @IsOptional()
   statePreservation?: string;
 }
 
 export class VirtualMachinePoolScaleInStrategy {
+  /** Prefers machines that do not run. */
   @ValidateNested()
   @Type(() => VirtualMachinePoolOpportunisticScaleInStrategy)
   @IsOptional()
   opportunistic?: VirtualMachinePoolOpportunisticScaleInStrategy;
+  /** Takes machines that run too. */
   @ValidateNested()
   @Type(() => VirtualMachinePoolProactiveScaleInStrategy)
   @IsOptional()
   proactive?: VirtualMachinePoolProactiveScaleInStrategy;
+  /** Never: users delete machines themselves. */
   @IsObject()
   @IsOptional()
   unmanaged?: VirtualMachinePoolUnmanagedStrategy;
@@ -93,13 +104,16 @@ export class VirtualMachinePoolProactiveUpdateStrategy {
 }
 
 export class VirtualMachinePoolUpdateStrategy {
+  /** When a machine is restarted by its user. */
   @IsObject()
   @IsOptional()
   opportunistic?: VirtualMachineOpportunisticUpdateStrategy;
+  /** At once, a few machines at a time. */
   @ValidateNested()
   @Type(() => VirtualMachinePoolProactiveUpdateStrategy)
   @IsOptional()
   proactive?: VirtualMachinePoolProactiveUpdateStrategy;
+  /** Never: users update machines themselves. */
   @IsObject()
   @IsOptional()
   unmanaged?: VirtualMachinePoolUnmanagedStrategy;
@@ -117,35 +131,44 @@ export class VirtualMachineTemplateSpec {
 }
 
 export class VirtualMachinePoolSpec {
+  /** Replaces machines that do not start. */
   @ValidateNested()
   @Type(() => VirtualMachinePoolAutohealingStrategy)
   @IsOptional()
   autohealing?: VirtualMachinePoolAutohealingStrategy;
+  /** How many may be out of service during an update, as number or percentage. 100% by default. */
   @IsIntOrString()
   @IsOptional()
   maxUnavailable?: IntOrString;
+  /** Gives each machine ConfigMaps and Secrets of its own. */
   @ValidateNested()
   @Type(() => VirtualMachinePoolNameGeneration)
   @IsOptional()
   nameGeneration?: VirtualMachinePoolNameGeneration;
+  /** Whether nothing is made, changed or deleted for the time being. */
   @IsBoolean()
   @IsOptional()
   paused?: boolean;
+  /** How many. 1 by default. */
   @IsInt()
   @IsOptional()
   @JSONSchema({ format: 'int32', minimum: 0 })
   replicas?: number;
+  /** Which machines go first when there are too many, and what stays of them. */
   @ValidateNested()
   @Type(() => VirtualMachinePoolScaleInStrategy)
   @IsOptional()
   scaleInStrategy?: VirtualMachinePoolScaleInStrategy;
+  /** Labels that tell its machines from others; the template must have them. */
   @ValidateNested()
   @Type(() => LabelSelector)
   selector!: LabelSelector;
+  /** When a changed template reaches the machines. */
   @ValidateNested()
   @Type(() => VirtualMachinePoolUpdateStrategy)
   @IsOptional()
   updateStrategy?: VirtualMachinePoolUpdateStrategy;
+  /** The machine that is made. */
   @ValidateNested()
   @Type(() => VirtualMachineTemplateSpec)
   virtualMachineTemplate!: VirtualMachineTemplateSpec;
@@ -190,6 +213,7 @@ export class VirtualMachinePoolStatus {
   replicas?: number;
 }
 
+/** Keeps a number of machines of one template. */
 export class VirtualMachinePool {
   @IsString()
   @IsOptional()
@@ -200,6 +224,7 @@ export class VirtualMachinePool {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** Which machines, and how many. */
   @ValidateNested()
   @Type(() => VirtualMachinePoolSpec)
   spec!: VirtualMachinePoolSpec;

@@ -25,29 +25,38 @@ export class VolumeRestoreOverride {
 }
 
 export class VirtualMachineRestoreSpec {
+  /** JSON patches on a machine that is made anew, one operation each, as texts. */
   @IsArray()
   @IsString({ each: true })
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   patches?: string[];
+  /** The machine to restore or to make. */
   @ValidateNested()
   @Type(() => TypedLocalObjectReference)
   target!: TypedLocalObjectReference;
+  /**
+   * What to do while the machine runs: stop it (StopTarget), wait five minutes (WaitGracePeriod), fail at once (FailImmediate) or wait
+   * for ever (WaitEventually).
+   */
   @IsIn(['StopTarget', 'WaitGracePeriod', 'FailImmediate', 'WaitEventually'])
   @IsOptional()
   @JSONSchema({ default: 'WaitGracePeriod' })
   targetReadinessPolicy?: string;
   @IsString()
   virtualMachineSnapshotName!: string;
+  /** Whether the restored claims go with the machine (Vm) or stay (None). */
   @IsString()
   @IsOptional()
   volumeOwnershipPolicy?: string;
+  /** Names, labels and annotations of restored claims. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => VolumeRestoreOverride)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   volumeRestoreOverrides?: VolumeRestoreOverride[];
+  /** How restored claims are named: RandomizeNames, InPlace (the old ones are replaced) or PrefixTargetName. */
   @IsString()
   @IsOptional()
   volumeRestorePolicy?: string;
@@ -91,6 +100,7 @@ export class VirtualMachineRestoreStatus {
   restores?: VolumeRestore[];
 }
 
+/** Brings a machine back to what a snapshot holds, or makes a new one of it. Once. */
 export class VirtualMachineRestore {
   @IsString()
   @IsOptional()
@@ -101,6 +111,7 @@ export class VirtualMachineRestore {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What to restore, and how. */
   @ValidateNested()
   @Type(() => VirtualMachineRestoreSpec)
   spec!: VirtualMachineRestoreSpec;

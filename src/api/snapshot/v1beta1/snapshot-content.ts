@@ -55,12 +55,14 @@ export class VolumeBackup {
 }
 
 export class VirtualMachineSnapshotContentSpec {
+  /** The machine as it was. */
   @ValidateNested()
   @Type(() => SnapshotContentSource)
   source!: SnapshotContentSource;
   @IsString()
   @IsOptional()
   virtualMachineSnapshotName?: string;
+  /** Claims as they were, with the VolumeSnapshots of their content. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => VolumeBackup)
@@ -103,6 +105,7 @@ export class VirtualMachineSnapshotContentStatus {
   volumeSnapshotStatus?: SnapshotContentVolumeStatus[];
 }
 
+/** What a snapshot holds: the machine's definition and the snapshots of its volumes. Made by the controller. */
 export class VirtualMachineSnapshotContent {
   @IsString()
   @IsOptional()

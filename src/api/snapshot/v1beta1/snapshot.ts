@@ -9,12 +9,15 @@ import type { ObjectMeta, Time } from '../../meta.js';
 import { IsTime } from '../../schema/decorators.js';
 
 export class VirtualMachineSnapshotSpec {
+  /** Whether the content goes with this object (Delete, the default) or stays (Retain). */
   @IsString()
   @IsOptional()
   deletionPolicy?: string;
+  /** How long it may take. 5m by default. */
   @IsString()
   @IsOptional()
   failureDeadline?: string;
+  /** The machine. */
   @ValidateNested()
   @Type(() => TypedLocalObjectReference)
   source!: TypedLocalObjectReference;
@@ -82,6 +85,7 @@ export class VirtualMachineSnapshotStatus {
   @Type(() => SnapshotError)
   @IsOptional()
   error?: SnapshotError;
+  /** Deprecated: use sourceIndications. */
   @IsArray()
   @IsString({ each: true })
   @IsOptional()
@@ -90,13 +94,16 @@ export class VirtualMachineSnapshotStatus {
   @IsString()
   @IsOptional()
   phase?: string;
+  /** Whether it can be restored. */
   @IsBoolean()
   @IsOptional()
   readyToUse?: boolean;
+  /** Which volumes are in it and which are not. */
   @ValidateNested()
   @Type(() => SnapshotVolumesLists)
   @IsOptional()
   snapshotVolumes?: SnapshotVolumesLists;
+  /** Under which conditions it was taken, such as Online or GuestAgent. */
   @IsArray()
   @ValidateNested({ each: true })
   @Type(() => SnapshotSourceIndication)
@@ -106,11 +113,13 @@ export class VirtualMachineSnapshotStatus {
   @IsString()
   @IsOptional()
   sourceUID?: string;
+  /** Where it is kept. */
   @IsString()
   @IsOptional()
   virtualMachineSnapshotContentName?: string;
 }
 
+/** A machine as it is at one time, to be restored later. */
 export class VirtualMachineSnapshot {
   @IsString()
   @IsOptional()
@@ -121,6 +130,7 @@ export class VirtualMachineSnapshot {
   @IsObject()
   @IsOptional()
   metadata!: ObjectMeta;
+  /** What to take. */
   @ValidateNested()
   @Type(() => VirtualMachineSnapshotSpec)
   spec!: VirtualMachineSnapshotSpec;
