@@ -155,6 +155,7 @@ const profiles = ({ spec }: ClusterConfig): boolean => spec.developerConfigurati
 function serverOf(ctx: ProcessContext, followed: Followed): HttpsServer {
   const { clock, log } = ctx;
   const { manager, metrics, namespace, config, frontProxy } = followed;
+  metrics.gauge('kubevirt_virt_api_ready_status', 'Whether this virt-api is ready', [], (gauge) => gauge.set(manager.hasSynced() ? 1 : 0));
   const api = aggregatedApi(ctx, followed);
   const webhooks = webhookRoutes({ client: manager.client, config, installNamespace: namespace, clock, log, randomUuid: randomUUID });
   return createHttpsServer({

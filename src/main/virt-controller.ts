@@ -11,6 +11,7 @@ import type { Seen } from '../operators/vmi/seen.js';
 import { currentNamespace, kubeTransport, loadKubeConfig } from '../runtime/kube-config.js';
 import { RuntimeManager } from '../runtime/manager.js';
 import { ControllerProcess, type ProcessOptions } from '../runtime/operator-base.js';
+import type { Manager } from '../runtime/types.js';
 import { type ProcessContext, parseFlags, runProcess } from './process.js';
 import { followProfiling } from './profiling.js';
 
@@ -58,6 +59,15 @@ class VirtController extends ControllerProcess {
   }
 }
 
+function exportState(metrics: Metrics, manager: Manager): void {
+  metrics.gauge('kubevirt_virt_controller_ready_status', 'Whether this virt-controller is ready', [], (gauge) =>
+    gauge.set(manager.hasSynced() ? 1 : 0),
+  );
+  metrics.gauge('kubevirt_virt_controller_leading_status', 'Whether this virt-controller is the leader', [], (gauge) =>
+    gauge.set(manager.isLeader() ? 1 : 0),
+  );
+}
+
 async function main(ctx: ProcessContext): Promise<void> {
   const kubeConfig = loadKubeConfig(flags.kubeconfig);
   const metrics = new Metrics();
@@ -72,6 +82,7 @@ async function main(ctx: ProcessContext): Promise<void> {
     metrics,
     leaderElection: { lease: keyOf({ metadata: { namespace, name: NAME } }), identity: ctx.host },
   });
+  exportState(metrics, manager);
   const server = createHttpsServer({
     tls: { certFile: flags['tls-cert-file'], keyFile: flags['tls-key-file'] },
     log: ctx.log,
