@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { networkPolicies } from '../src/operators/installer/manifests/network-policies.js';
 import { operatorDeployment, operatorRbac, priorityClass } from '../src/operators/installer/manifests/operator.js';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -19,6 +20,7 @@ export function configFiles(): ReadonlyMap<string, string> {
     ['config/rbac/operator.yaml', HEADER + operatorRbac(NAMESPACE).map(yaml).join('---\n')],
     ['config/operator/priority-class.yaml', HEADER + yaml(priorityClass())],
     ['config/operator/deployment.yaml', HEADER + yaml(operatorDeployment(NAMESPACE, IMAGES))],
+    ['config/network-policies/policies.yaml', HEADER + networkPolicies(NAMESPACE).map(yaml).join('---\n')],
   ]);
 }
 

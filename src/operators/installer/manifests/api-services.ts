@@ -17,7 +17,7 @@ export function apiServices(namespace: string, caBundle: string): APIService[] {
     spec: {
       group: GROUP,
       version,
-      service: { name: SERVICE.api, namespace, port: 443 },
+      service: { name: SERVICE.api, namespace },
       groupPriorityMinimum: 1000,
       versionPriority: 15,
       caBundle: Buffer.from(caBundle).toString('base64'),

@@ -47,6 +47,8 @@ interface Component {
   /** Deployments: fewer pods than wanted. */
   readonly low?: { readonly alert: string; readonly for: string };
   readonly noLeader?: string;
+  /** What is also recorded under a short name, besides `up`. */
+  readonly short?: readonly ('ready' | 'leading')[];
 }
 
 const COMPONENTS: readonly Component[] = [
@@ -66,6 +68,7 @@ const COMPONENTS: readonly Component[] = [
     lowReady: 'LowReadyVirtControllersCount',
     low: { alert: 'LowVirtControllersCount', for: '10m' },
     noLeader: 'NoLeadingVirtController',
+    short: ['ready'],
   },
   {
     name: 'virt-handler',
@@ -82,6 +85,7 @@ const COMPONENTS: readonly Component[] = [
     lowReady: 'LowReadyVirtOperatorsCount',
     low: { alert: 'LowVirtOperatorCount', for: '60m' },
     noLeader: 'NoLeadingVirtOperator',
+    short: ['ready', 'leading'],
   },
 ];
 
@@ -89,18 +93,18 @@ const series = (name: string): string => `kubevirt_${name.replaceAll('-', '_')}`
 const orZero = (expr: string): string => `${expr} or vector(0)`;
 const RUNBOOKS = 'https://kubevirt.io/monitoring/runbooks';
 
-function recordingRules({ name, noLeader }: Component, namespace: string): RecordingRule[] {
+function recordingRules({ name, noLeader, short = [] }: Component, namespace: string): RecordingRule[] {
   const base = series(name);
-  const pods = `namespace='${namespace}', pod=~'${name}-.*'`;
+  const [ns, pods] = [`namespace='${namespace}'`, `pod=~'${name}-.*'`];
   const record = (suffix: string, expr: string): RecordingRule => ({ record: `cluster:${base}_${suffix}`, expr: orZero(expr) });
-  const short = (suffix: string): RecordingRule => ({ record: `${base}_${suffix}`, expr: `cluster:${base}_${suffix}:sum` });
-  const isReady = `kube_pod_status_ready{${pods}, condition='true'} * on(pod, namespace) ${base}_ready_status{namespace='${namespace}'}`;
+  const alias = (suffix: string): RecordingRule => ({ record: `${base}_${suffix}`, expr: `cluster:${base}_${suffix}:sum` });
+  const isReady = `kube_pod_status_ready{${pods}, ${ns}, condition='true'} * on(pod, namespace) ${base}_ready_status{${ns}}`;
   return [
-    record('up:sum', `sum(up{${pods}})`),
-    record('pods_running:count', `count(kube_pod_status_phase{${pods}, phase='Running'} == 1)`),
+    record('up:sum', `sum(up{${ns}, ${pods}})`),
+    record('pods_running:count', `count(kube_pod_status_phase{${pods}, ${ns}, phase='Running'} == 1)`),
     record('ready:sum', `sum(${isReady})`),
-    ...(noLeader ? [record('leading:sum', `sum(${base}_leading_status{namespace='${namespace}'})`)] : []),
-    short('up'),
+    ...(noLeader ? [record('leading:sum', `sum(${base}_leading_status{${ns}})`)] : []),
+    ...['up', ...short].map(alias),
   ];
 }
 

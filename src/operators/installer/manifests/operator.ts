@@ -36,7 +36,6 @@ const INSTALL = 'get list watch create delete patch';
 /** What it needs for its own work. */
 const OWN_RULES: readonly PolicyRule[] = [
   rule('kubevirt.io', 'kubevirts', 'get list watch patch update'),
-  rule('kubevirt.io', 'kubevirts/status kubevirts/finalizers', 'get patch update'),
   rule('', 'serviceaccounts services', WRITE),
   rule('apps', 'deployments daemonsets', INSTALL),
   rule('policy', 'poddisruptionbudgets', INSTALL),

@@ -101,15 +101,12 @@ export const CONTROLLER_RULES: readonly PolicyRule[] = [
 /** While virt-controller itself reads which resources a network needs. */
 export const ATTACHMENT_RULES: readonly PolicyRule[] = [rule('k8s.cni.cncf.io', 'network-attachment-definitions', 'get')];
 
+/** Its token lies on every node: only what it uses. The admission policies narrow the writes to its own node and machines. */
 export const HANDLER_RULES: readonly PolicyRule[] = [
   rule('kubevirt.io', 'virtualmachineinstances', 'update list watch'),
-  rule('', 'nodes', 'patch list watch get'),
-  rule('', 'configmaps', READ),
+  rule('kubevirt.io', 'kubevirts', READ),
+  rule('', 'nodes', 'get patch'),
   rule('', 'events', 'create patch'),
-  ...READ_CONFIGURATION,
-  rule('migrations.kubevirt.io', 'migrationpolicies', READ),
-  rule('backup.kubevirt.io', withParts('virtualmachinebackuptrackers', 'status'), 'list watch patch'),
-  rule('plugin.kubevirt.io', 'plugins', READ),
 ];
 
 /** Rights in the install namespace. */
