@@ -46,6 +46,12 @@ export const MODULES: readonly GoModule[] = [
     programs: { containerd: ['containerd'], ctr: ['ctr'], 'containerd-shim-runc-v2': ['containerd-shim-runc-v2'] },
   },
   { name: 'coredns', packages: ['.'], ldflags: '-s -w', programs: { coredns: ['coredns'] } },
+  {
+    name: 'storage',
+    packages: ['.', 'github.com/rancher/local-path-provisioner'],
+    ldflags: '-s -w',
+    programs: { storage: ['loop-provisioner'], 'local-path-provisioner': ['local-path-provisioner'] },
+  },
 ];
 
 const SOURCES = join(dirname(fileURLToPath(import.meta.url)), 'go');

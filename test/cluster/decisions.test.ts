@@ -6,13 +6,14 @@ import { describe, expect, it } from 'vitest';
 import { overlaps } from './addresses.js';
 import { MODULES, moduleKey } from './binaries.js';
 import { clusterConfig } from './config.js';
-import { mountsBelow } from './down.js';
+import { holdersOf, mountsBelow } from './down.js';
 import { notReadyReason, unreadyReason } from './health.js';
 import { importedNames, remember } from './images.js';
 import { withLock } from './lock.js';
 import { findConflict, renderHostNft, renderNodeNft } from './network.js';
 import { renderImage, renderTar } from './oci-tar.js';
 import { seconds } from './progress.js';
+import { storageDaemons, storageFiles, storageObjects } from './storage.js';
 import { waitFor } from './wait.js';
 
 const config = clusterConfig({});
@@ -83,6 +84,32 @@ describe('images', () => {
 it('mounts below a folder come deepest first, others not at all', () => {
   const mounts = 'a /state/x tmpfs\nb /state/x/y\\040z tmpfs\nc /state tmpfs\nd /state2/x tmpfs';
   expect(mountsBelow('/state', mounts)).toEqual(['/state/x/y z', '/state/x']);
+});
+
+it('finds the loop devices by which kubelets hold block volumes', () => {
+  const devices = [
+    { name: '/dev/loop0', 'back-file': '/state/node1/block-volumes/pvc-1.img', 'back-ino': 7 },
+    { name: '/dev/loop1', 'back-file': '/var/lib/kubelet/plugins/kubernetes.io~local-volume/volumeDevices/pvc-1/uid', 'back-ino': '300' },
+    { name: '/dev/loop2', 'back-file': '/home/somebody/disk.img', 'back-ino': 300 },
+    { name: '/dev/loop3', 'back-file': null, 'back-ino': 300 },
+  ];
+  expect(holdersOf(['/dev/loop0'], devices, () => 300)).toEqual(['/dev/loop1']);
+});
+
+describe('storage', () => {
+  it('keeps every volume below the folder of its node', () => {
+    const [local] = Object.values(storageFiles(config)).map((text) => (text.startsWith('{') ? JSON.parse(text) : undefined));
+    expect(local.nodePathMap).toEqual(config.nodes.map(({ name, dir }) => ({ node: name, paths: [join(dir, 'volumes')] })));
+    expect(storageDaemons(config).at(-1)?.command).toContain(`--folder=${config.stateDir}`);
+  });
+
+  it('has one default class, and binds claims with their first pod', () => {
+    const classes = storageObjects().flatMap(({ object }) => (object.kind === 'StorageClass' ? [object] : []));
+    expect(classes.map(({ metadata, volumeBindingMode }) => [metadata.name, volumeBindingMode, metadata.annotations])).toEqual([
+      ['local-path', 'WaitForFirstConsumer', { 'storageclass.kubernetes.io/is-default-class': 'true', defaultVolumeType: 'local' }],
+      ['local-block', 'WaitForFirstConsumer', {}],
+    ]);
+  });
 });
 
 describe('health', () => {

@@ -32,6 +32,7 @@ export async function tearDown(config: ClusterConfig, log: Log): Promise<void> {
   await removeCgroups(readCgroupLayout(), config.cgroup);
   await unmountBelow(config.stateDir);
   for (const device of loops) await tryRun(['losetup', '-d', device]);
+  for (const device of loops) if (await tryRun(['losetup', device])) log(`${device} is still in use and goes with its last user`);
   await removeHostNetwork(config);
   removeMadeDirs(config);
   removeState(config);
@@ -85,7 +86,15 @@ async function ownLoopDevices(config: ClusterConfig): Promise<string[]> {
     const found = await run(['find', ...stateFolders(config), '-xdev', '-inum', String(device['back-ino']), '-print', '-quit']);
     if (found.trim() !== '' && statSync(found.trim()).isFile()) own.push(device.name);
   }
-  return own;
+  return [...holdersOf(own, devices, (device) => statSync(device).ino), ...own];
+}
+
+/** A kubelet holds a block volume in use by one more loop device, over the device itself: those go first. */
+export function holdersOf(own: readonly string[], devices: readonly LoopDevice[], inodeOf: (device: string) => number): string[] {
+  const inodes = new Set(own.map((device) => String(inodeOf(device))));
+  const isHolder = (device: LoopDevice): boolean =>
+    (device['back-file'] ?? '').includes('/volumeDevices/') && inodes.has(String(device['back-ino']));
+  return devices.filter((device) => !own.includes(device.name) && isHolder(device)).map(({ name }) => name);
 }
 
 function stateFolders(config: ClusterConfig): string[] {

@@ -61,6 +61,7 @@ const APPLETS = [
   'mount',
   'umount',
   'mkdir',
+  'rm',
   'touch',
   'id',
   'ps',

@@ -1,7 +1,8 @@
 // The API objects that make the bare control plane a cluster: the nodes before their kubelets register (so that labels and
-// pod ranges are ours), and the cluster DNS service, whose one endpoint is the coredns process on the host. Pure.
+// pod ranges are ours), the cluster DNS service, whose one endpoint is the coredns process on the host, and storage. Pure.
 import type { ApiObject } from './api.js';
 import type { ClusterConfig, NodeConfig } from './config.js';
+import { storageObjects } from './storage.js';
 
 export interface Applied {
   readonly collection: string;
@@ -11,7 +12,7 @@ export interface Applied {
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
 export function baseObjects(config: ClusterConfig): Applied[] {
-  return [...config.nodes.map(nodeObject), ...dnsAccess(), dnsService(config), dnsEndpoints(config)];
+  return [...config.nodes.map(nodeObject), ...dnsAccess(), dnsService(config), dnsEndpoints(config), ...storageObjects()];
 }
 
 function nodeObject(node: NodeConfig): Applied {

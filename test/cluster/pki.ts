@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import * as x509 from '@peculiar/x509';
 import { apiUrl, type ClusterConfig } from './config.js';
 import { renderKubeconfig } from './kubeconfig.js';
+import { STORAGE_USER } from './storage.js';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 86_400_000;
@@ -41,6 +42,7 @@ export function identities(config: ClusterConfig): Identity[] {
     { file: 'scheduler', subject: 'CN=system:kube-scheduler', kubeconfig: true },
     { file: 'proxy', subject: 'CN=system:kube-proxy', kubeconfig: true },
     { file: 'coredns', subject: 'CN=system:coredns', kubeconfig: true },
+    { file: 'storage', subject: `CN=${STORAGE_USER}`, kubeconfig: true },
     { file: 'kubelet-client', subject: 'O=system:masters, CN=kube-apiserver-kubelet-client' },
     ...config.nodes.map((node) => ({
       file: node.name,

@@ -19,6 +19,7 @@ import { ensurePki } from './pki.js';
 import { isAlive, readRecord, readRecords } from './process-records.js';
 import { type Daemon, ended, ensureDaemon, logTail } from './processes.js';
 import { type Log, seconds } from './progress.js';
+import { storageFiles } from './storage.js';
 import { waitFor } from './wait.js';
 
 const TIMEOUT_MS = 90_000;
@@ -64,6 +65,7 @@ async function bringUp(config: ClusterConfig, binaries: string, log: Log): Promi
   writeFileSync(binariesFile(config), binaries);
   writeFileSync(join(config.stateDir, 'audit-policy.yaml'), renderAuditPolicy());
   writeFileSync(join(config.stateDir, 'Corefile'), renderCorefile(config, readText('/etc/resolv.conf')));
+  for (const [file, content] of Object.entries(storageFiles(config))) writeFileSync(file, content);
   await ensurePki(config);
   const cgroups = readCgroupLayout();
   createCgroups(

@@ -19,7 +19,8 @@ mask systemd-modules-load.service systemd-random-seed.service systemd-sysusers.s
 mask systemd-hibernate-clear.service systemd-pcrmachine.service systemd-pcrphase.service systemd-pcrphase-sysinit.service
 mask systemd-tpm2-setup.service systemd-tpm2-setup-early.service systemd-creds.socket systemd-hostnamed.socket systemd-initctl.socket
 mask systemd-pcrextend.socket systemd-pcrlock.socket systemd-sysext.socket systemd-networkd-wait-online.service
-mask cloud-init-hotplugd.socket
+mask cloud-init-hotplugd.socket tmp.mount run-lock.mount modprobe@drm.service systemd-networkd-persistent-storage.service
+mask systemd-udev-load-credentials.service systemd-tmpfiles-setup-dev-early.service
 for generator in debug getty gpt-auto hibernate-resume rc-local run ssh system-update sysv tpm2; do
   mkdir -p /etc/systemd/system-generators
   ln -sf /dev/null "/etc/systemd/system-generators/systemd-$generator-generator"
@@ -35,7 +36,18 @@ rm -f /etc/systemd/system/multi-user.target.wants/ssh.service
 # The SSH server starts with the first connection.
 enable sockets.target ssh.socket
 enable multi-user.target systemd-networkd.service
-enable sysinit.target systemd-resolved.service
+# The login prompt waits neither for the network nor for the resolver. An order can only be taken out of a unit by replacing it.
+rm -f /etc/systemd/system/sysinit.target.wants/systemd-resolved.service
+sed -e '/^Before=/d' -e 's/^After=.*/After=getty.target/' /usr/lib/systemd/system/systemd-resolved.service >/etc/systemd/system/systemd-resolved.service
+sed -e 's/^After=.*/After=nss-user-lookup.target/' /usr/lib/systemd/system/systemd-user-sessions.service >/etc/systemd/system/systemd-user-sessions.service
+mkdir -p /etc/systemd/system/multi-user.target.wants
+ln -sf /etc/systemd/system/systemd-resolved.service /etc/systemd/system/multi-user.target.wants/systemd-resolved.service
+mkdir -p /etc/udev/rules.d
+for rules in 60-autosuspend 60-drm 60-fido-id 60-infiniband 60-persistent-alsa 60-persistent-input 60-persistent-storage-mtd 60-persistent-storage-tape \
+  60-persistent-v4l 60-sensor 64-btrfs 66-azure-ephemeral 70-camera 70-joystick 70-memory 70-mouse 70-touchpad 70-uaccess 71-seat 73-seat-late \
+  75-probe_mtd 78-sound-card 80-debian-compat 90-iocost 96-e2scrub; do
+  ln -sf /dev/null "/etc/udev/rules.d/$rules.rules"
+done
 mkdir -p /etc/systemd/system/getty.target.wants
 ln -sf /usr/lib/systemd/system/serial-getty@.service /etc/systemd/system/getty.target.wants/serial-getty@ttyS0.service
 ln -sf /usr/lib/systemd/system/multi-user.target /etc/systemd/system/default.target
