@@ -43,6 +43,8 @@ export interface HttpsServerOptions {
   readonly health?: () => string | undefined;
   readonly clock?: Clock;
   readonly bodyLimitBytes?: number;
+  /** A request that has not arrived in full by then is answered with 408; open streams are not meant. Default 30 s. */
+  readonly receiveMs?: number;
   readonly certPollMs?: number;
 }
 
@@ -56,6 +58,10 @@ export interface HttpsServer {
 /** What an API server may send: two copies of an object of 3 MB each, plus the review around them. */
 const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
 const NO_BODY = Buffer.alloc(0);
+/** Nobody here sends bodies that take long; who does holds a connection that others need. */
+const RECEIVE_MS = 30_000;
+/** How often Node looks for requests that take too long, as a share of the time they have. */
+const CHECKS = 4;
 
 type Faulty = IncomingMessage & { bodyFault?: BodyFault };
 
@@ -218,7 +224,7 @@ function closeServer(server: Server, open: ReadonlySet<Duplex>, clock: Clock, gr
 }
 
 export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
-  const { tls, log, clock = systemClock } = options;
+  const { tls, log, clock = systemClock, receiveMs = RECEIVE_MS } = options;
   const stopping = new AbortController();
   const open = new Set<Duplex>();
   let server: Server | undefined;
@@ -230,6 +236,9 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
         {
           ...contextOf(tls, files),
           ALPNProtocols: ['http/1.1'],
+          requestTimeout: receiveMs,
+          headersTimeout: receiveMs,
+          connectionsCheckingInterval: receiveMs / CHECKS,
           requestCert: tls.clientCa !== undefined,
           rejectUnauthorized: tls.clientCert === 'required',
         },

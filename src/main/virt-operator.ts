@@ -3,34 +3,21 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type KubeObject, type KubeVirt, keyOf, type Secret } from '../api/index.js';
+import { keyOf, type Secret } from '../api/index.js';
 import { createAuthority, isMatchingPair } from '../base/crypto/certificates.js';
-import { hasCode, KvError, messageOf } from '../base/errors.js';
+import { KvError } from '../base/errors.js';
 import { Metrics } from '../base/metrics.js';
-import { createHttpsServer, profilerRoutes, type Route } from '../http/index.js';
-import {
-  admitKubeVirtCreate,
-  admitKubeVirtDelete,
-  admitKubeVirtUpdate,
-  isDeletionGuarded,
-  type KubeVirtVerdict,
-} from '../operators/installer/admit-kubevirt.js';
-import type { KubeVirtCause } from '../operators/installer/admit-kubevirt-rules.js';
+import { createHttpsServer, profilerRoutes } from '../http/index.js';
 import { startInstaller } from '../operators/installer/controller.js';
 import type { InstallEnv } from '../operators/installer/install-context.js';
 import { MANAGED_SELECTOR } from '../operators/installer/managed.js';
 import { SECRET } from '../operators/installer/manifests/names.js';
-import { OPERATOR_HOOK_PATH } from '../operators/installer/manifests/webhooks.js';
-import { placementCause, placementProbes } from '../operators/installer/placement-probe.js';
 import { currentNamespace, kubeTransport, loadKubeConfig } from '../runtime/kube-config.js';
 import { RuntimeManager } from '../runtime/manager.js';
 import { ControllerProcess, type ProcessOptions } from '../runtime/operator-base.js';
-import { DAEMON_SETS, DEPLOYMENTS, KUBEVIRTS, SECRETS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../runtime/resources.js';
-import type { KubeClient, Manager, Resource } from '../runtime/types.js';
-import { type AdmissionRequest, responseOf } from '../webhooks/review.js';
-import { reviewHandler } from '../webhooks/server.js';
-import { createStructuralCheck } from '../webhooks/structural.js';
-import { refuse, structuralVerdict, type Verdict } from '../webhooks/verdict.js';
+import { SECRETS } from '../runtime/resources.js';
+import type { Manager } from '../runtime/types.js';
+import { operatorWebhookRoutes } from './operator-webhooks.js';
 import { type ProcessContext, parseFlags, runProcess } from './process.js';
 import { followProfiling } from './profiling.js';
 
@@ -44,7 +31,6 @@ const flags = parseFlags(NAME, {
   v: { type: 'number', default: 2, short: 'v' },
 });
 
-const structure = createStructuralCheck();
 const EXTRA_ENV = 'KV_IO_EXTRA_ENV_';
 const DAY_MS = 24 * 3_600_000;
 
@@ -104,74 +90,6 @@ async function servingFiles(manager: Manager, namespace: string, now: number): P
   return files;
 }
 
-const REPLICA_SETS: Resource<KubeObject> = {
-  group: 'kubevirt.io',
-  version: 'v1',
-  plural: 'virtualmachineinstancereplicasets',
-  kind: 'VirtualMachineInstanceReplicaSet',
-  namespaced: true,
-};
-
-/** What the API server has against the placement that a change asks for. */
-async function placementCauses(client: KubeClient, kv: KubeVirt, old: KubeVirt | undefined): Promise<KubeVirtCause[]> {
-  const causes: KubeVirtCause[] = [];
-  for (const probe of placementProbes(kv, old)) {
-    try {
-      const resource: Resource<KubeObject> = probe.kind === 'Deployment' ? DEPLOYMENTS : DAEMON_SETS;
-      await client.create<KubeObject>(resource, probe.object, { dryRun: true });
-    } catch (err) {
-      if (!hasCode(err, 'Invalid')) throw err;
-      causes.push(placementCause(probe, messageOf(err)));
-    }
-  }
-  return causes;
-}
-
-/** Only sound objects of the kind are looked at further; deletions carry the stored one. */
-function unsound({ operation, object }: AdmissionRequest): Verdict | undefined {
-  if (operation === 'DELETE') return undefined;
-  if (!object) return refuse(`the ${operation} request carries no object`);
-  const verdict = structuralVerdict(structure.problems('KubeVirt', object));
-  return verdict.allowed ? undefined : verdict;
-}
-
-type Admit = (request: AdmissionRequest) => Promise<KubeVirtVerdict> | KubeVirtVerdict;
-
-function admitters(client: KubeClient): Record<string, Admit> {
-  // Asked of the API server and not of a cache: what is refused here is rare, and what is allowed final.
-  const count = async (resource: Resource<KubeObject>): Promise<number> => {
-    try {
-      return (await client.list(resource)).items.length;
-    } catch (err) {
-      if (hasCode(err, 'NotFound')) return 0; // the kind is not installed (any more)
-      throw err;
-    }
-  };
-  return {
-    [OPERATOR_HOOK_PATH.create]: async ({ object }) => admitKubeVirtCreate(object as KubeVirt, (await client.list(KUBEVIRTS)).items),
-    [OPERATOR_HOOK_PATH.update]: async ({ object, oldObject }) => {
-      const [kv, old] = [object as KubeVirt, oldObject as KubeVirt | undefined];
-      const verdict = admitKubeVirtUpdate(kv, old);
-      const unplaceable = verdict.allowed ? await placementCauses(client, kv, old) : [];
-      return unplaceable.length > 0 ? { allowed: false, causes: unplaceable } : verdict;
-    },
-    [OPERATOR_HOOK_PATH.delete]: async ({ oldObject, object }) => {
-      const kv = (oldObject ?? object) as KubeVirt;
-      if (!isDeletionGuarded(kv)) return admitKubeVirtDelete(kv, { vmis: 0, vms: 0, replicaSets: 0 });
-      const [vmis, vms] = [await count(VIRTUAL_MACHINE_INSTANCES), await count(VIRTUAL_MACHINES)];
-      return admitKubeVirtDelete(kv, { vmis, vms, replicaSets: await count(REPLICA_SETS) });
-    },
-  };
-}
-
-function webhookRoutes(client: KubeClient, { log }: ProcessContext): Route[] {
-  return Object.entries(admitters(client)).map(([path, admit]) => ({
-    method: 'POST',
-    path,
-    ...reviewHandler(async (request) => responseOf(unsound(request) ?? (await admit(request))), log),
-  }));
-}
-
 function exportMetrics(metrics: Metrics, manager: Manager): void {
   metrics.collectProcessMetrics();
   metrics.gauge('kubevirt_virt_operator_ready_status', 'Whether this virt-operator is ready', [], (gauge) =>
@@ -207,7 +125,7 @@ async function main(ctx: ProcessContext): Promise<void> {
       metrics: async () => ({ contentType: metrics.contentType, body: await metrics.text() }),
       health: () => manager.problems()[0],
     }),
-    createHttpsServer({ ...common, port: flags['webhook-port'], routes: webhookRoutes(manager.client, ctx) }),
+    createHttpsServer({ ...common, port: flags['webhook-port'], routes: operatorWebhookRoutes(manager.client, ctx.log) }),
   ];
   const operator = new VirtOperator({ kubeConfig, log: ctx.log, manager }, env);
   ctx.signal.addEventListener('abort', () => operator.stop(), { once: true });

@@ -59,10 +59,32 @@ function requestOf(review: unknown): Result<AdmissionRequest, ReviewFault> {
   });
 }
 
+/** Far more than any kind has; the API server's own limit is higher, and recursion over an object must end in good order. */
+const MOST_NESTING = 1000;
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}');
+
+/** Whether JSON text nests lists and objects deeper than that. Looks at brackets outside of texts only. */
+function isTooDeep(text: Buffer): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < text.length; at++) {
+    const byte = text[at];
+    if (byte === QUOTE) isText = !isText;
+    else if (isText) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth--;
+    if (depth > MOST_NESTING) return true;
+  }
+  return false;
+}
+
 export function parseReview(request: HttpRequest): Result<AdmissionRequest, ReviewFault> {
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/json') {
     return fail({ uid: '', message: `content type ${type || '(none)'} is not served here: send application/json`, code: 400 });
+  }
+  if (isTooDeep(request.body)) {
+    return fail({ uid: '', message: `the body nests deeper than ${MOST_NESTING} levels: no object of a known kind does`, code: 400 });
   }
   try {
     return requestOf(JSON.parse(request.body.toString('utf8')));

@@ -70,6 +70,8 @@ describe('malformed requests', () => {
   const create = '/virtualmachineinstances-validate-create';
   it.each([
     ['no JSON', '{', 'application/json', 400, /no JSON/],
+    ['a tower', `${'{"a":['.repeat(501)}"}"${']}'.repeat(501)}`, 'application/json', 400, /nests deeper than 1000 levels/],
+    ['brackets in a text', JSON.stringify({ a: '[{"\\"'.repeat(2000) }), 'application/json', 400, /no AdmissionReview/],
     ['no review', '[]', 'application/json', 400, /no AdmissionReview/],
     ['null', 'null', 'application/json', 400, /no AdmissionReview/],
     ['no resource', review({ uid: 'u', operation: 'CREATE' }), 'application/json', 400, /no resource/],
@@ -130,7 +132,11 @@ describe('validation', () => {
         reason: 'Invalid',
         details: {
           causes: [
-            { reason: 'FieldValueInvalid', field: 'spec.domain.devices.disks[0].disk.bus', message: 'IDE bus is not supported' },
+            {
+              reason: 'FieldValueInvalid',
+              field: 'spec.domain.devices.disks[0].disk.bus',
+              message: 'the IDE bus is not supported: use sata',
+            },
             { reason: 'FieldValueInvalid', field: 'spec.hostname' },
             { reason: 'FieldValueInvalid', field: 'spec.domain.devices.disks[0].name' },
           ],
@@ -150,7 +156,9 @@ describe('validation', () => {
   it('lets only the components change a running spec', async () => {
     const body = vmiRequest(vmi({ hostname: 'b' }), { operation: 'UPDATE', oldObject: vmi({ hostname: 'a' }) });
     const response = await responseOf('/virtualmachineinstances-validate-update', body);
-    expect(response.status).toMatchObject({ message: 'update of VMI object is restricted' });
+    expect(response.status).toMatchObject({
+      message: 'update of VMI object is restricted: change the VirtualMachine that owns it, or use the subresources',
+    });
   });
 });
 
