@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { apiUrl, type ClusterConfig } from './config.js';
 import type { Daemon } from './processes.js';
+import { storageDaemons } from './storage.js';
 
 const ETCD = 'https://127.0.0.1:32379';
 const ETCD_PEER = 'https://127.0.0.1:32380';
@@ -16,6 +17,7 @@ export function controlPlane(config: ClusterConfig): { etcd: Daemon; apiserver: 
       { name: 'kube-controller-manager', command: [join(config.binDir, 'kube-controller-manager'), ...controllerManagerArgs(config)] },
       { name: 'kube-scheduler', command: [join(config.binDir, 'kube-scheduler'), ...schedulerArgs(config)] },
       { name: 'coredns', command: [join(config.binDir, 'coredns'), '-conf', join(config.stateDir, 'Corefile')] },
+      ...storageDaemons(config),
     ],
   };
 }
