@@ -18,6 +18,7 @@ import {
   subresourceApi,
 } from '../subresources/index.js';
 import { webhookRoutes } from '../webhooks/server.js';
+import { createStructuralCheck } from '../webhooks/structural.js';
 import { type ProcessContext, parseFlags, runProcess } from './process.js';
 
 const NAME = 'virt-api';
@@ -132,6 +133,7 @@ function aggregatedApi(
   return subresourceApi({
     client: manager.client,
     config,
+    structure: createStructuralCheck(),
     agentTls: {
       certFile: flags['handler-cert-file'],
       keyFile: flags['handler-key-file'],

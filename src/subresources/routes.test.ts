@@ -130,6 +130,7 @@ beforeAll(async () => {
   const api = subresourceApi({
     client,
     config: () => clusterConfig(),
+    structure: { problems: () => [], completed: (_kind, object) => object },
     agentTls: { ...ownCa.issue('kubevirt.io:system:client:virt-handler'), ca: () => ownCa.pem, serverName: AGENT_CERTIFICATE_NAME },
     agentPort,
     installNamespace: 'kubevirt',

@@ -10,6 +10,7 @@ import type { IdentityHeaders } from './access.js';
 import { createAuthorize } from './authorize.js';
 import { clusterProfilerHandlers } from './cluster-profiler.js';
 import { apiGroup, apiGroupList, apiResourceList, rootPaths } from './discovery.js';
+import { expandSpecHandler, expandVmSpecHandler, type StructureCheck } from './expand.js';
 import { vmGraphHandler, vmiGraphHandler } from './graph-verb.js';
 import { guestHandlers } from './guest.js';
 import { type InfoDeps, infoHandlers } from './info.js';
@@ -26,6 +27,7 @@ import { vmiVolumeHandlers, vmVolumeHandlers } from './volumes.js';
 export interface SubresourceDeps extends InfoDeps {
   readonly client: KubeClient;
   readonly config: () => ClusterConfig;
+  readonly structure: StructureCheck;
   readonly agentTls: ClientTls;
   readonly agentPort: number;
   readonly installNamespace: string;
@@ -102,10 +104,12 @@ function groupHandlers(deps: SubresourceDeps): Served {
     'start-cluster-profiler': profiler.start,
     'stop-cluster-profiler': profiler.stop,
     'dump-cluster-profiler': profiler.dump,
+    'expand-vm-spec': expandVmSpecHandler(deps),
   };
 }
 
-function objectHandlers(deps: SubresourceDeps, agents: NodeAgents): Handlers {
+/** By resource and verb. */
+export function objectHandlers(deps: Pick<SubresourceDeps, 'client' | 'config' | 'log'>, agents: NodeAgents): Handlers {
   const { client, config, log } = deps;
   const common = { client, config, log };
   return {
@@ -115,6 +119,7 @@ function objectHandlers(deps: SubresourceDeps, agents: NodeAgents): Handlers {
       ...vmVolumeHandlers(common),
       ...memoryDumpHandlers(common),
       objectgraph: vmGraphHandler(common),
+      'expand-spec': expandSpecHandler(common),
     },
     virtualmachineinstances: {
       ...guestHandlers({ ...common, agents }),

@@ -5,24 +5,9 @@ import type { Clock } from '../base/clock.js';
 import { hasCode, messageOf } from '../base/errors.js';
 import type { Logger } from '../base/logger.js';
 import { fail, type Result } from '../base/result.js';
-import {
-  type Chosen,
-  type ControllerRevision,
-  type Family,
-  findSpec,
-  type InstancetypeReader,
-  inferMatchers,
-  type VolumeSource,
-} from '../core/instancetype/index.js';
-import {
-  CONTROLLER_REVISIONS,
-  DATA_SOURCES,
-  DATA_VOLUMES,
-  INSTANCETYPES,
-  PERSISTENT_VOLUME_CLAIMS,
-  VIRTUAL_MACHINE_INSTANCES,
-  VOLUME_SNAPSHOTS,
-} from '../runtime/resources.js';
+import { type Chosen, type Family, findSpec, inferMatchers, type VolumeSource } from '../core/instancetype/index.js';
+import { instancetypeSource } from '../runtime/instancetypes.js';
+import { DATA_SOURCES, DATA_VOLUMES, PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANCES, VOLUME_SNAPSHOTS } from '../runtime/resources.js';
 import type { KubeClient, Resource } from '../runtime/types.js';
 import type { VirtualMachineInstancePreset } from './mutate/preset.js';
 import type { DataSourceRef } from './mutate/vm.js';
@@ -61,11 +46,6 @@ const SOURCES = {
   VolumeSnapshot: VOLUME_SNAPSHOTS,
 } as const satisfies Readonly<Record<VolumeSource['kind'], Resource<KubeObject>>>;
 
-const instancetypeReader = (client: KubeClient): InstancetypeReader => ({
-  revision: (namespace, name) => client.find(CONTROLLER_REVISIONS, `${namespace}/${name}`) as Promise<ControllerRevision | undefined>,
-  object: ({ kind, namespace, name }) => client.find(INSTANCETYPES[kind], namespace ? `${namespace}/${name}` : name),
-});
-
 /** A read that is not allowed is something that the user can do without: the answer says so. */
 async function inferredBy(client: KubeClient, vm: VirtualMachine, namespace: string): Promise<Result<VirtualMachine, string>> {
   const readSource = (source: VolumeSource): Promise<KubeObject | undefined> =>
@@ -83,7 +63,7 @@ type SpecOf<F extends Family> = NonNullable<Chosen[F]>;
 /** Whatever goes wrong here is not the VM's fault: the VM controller waits for the object and says so on the VM. */
 async function specOf<F extends Family>(client: KubeClient, log: Logger, vm: VirtualMachine, family: F): Promise<SpecOf<F> | undefined> {
   const { name, namespace = '' } = vm.metadata;
-  const result = await findSpec(vm, family, instancetypeReader(client)).catch((err: unknown) => fail(messageOf(err)));
+  const result = await findSpec(vm, family, instancetypeSource(client)).catch((err: unknown) => fail(messageOf(err)));
   if (!result) return undefined;
   if (result.ok) return result.value as SpecOf<F>;
   log.warn({ kind: 'VirtualMachine', namespace, name, reason: result.error }, `Admitting without its ${family}`);

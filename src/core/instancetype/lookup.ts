@@ -62,8 +62,14 @@ export function lookupOf(vm: VirtualMachine, family: Family): Lookup | undefined
   return kept ? { family, object, revision: { name: kept, onlyOf: matcher.name ?? '' } } : { family, object };
 }
 
+/** `data` is the object as it was kept. */
 export interface ControllerRevision extends KubeObject {
-  readonly data?: { readonly kind?: string; readonly spec?: unknown };
+  readonly data?: object;
+}
+
+interface KeptObject {
+  readonly kind?: string;
+  readonly spec?: unknown;
 }
 
 export interface Found {
@@ -72,7 +78,7 @@ export interface Found {
 }
 
 function fromRevision<F extends Family>(family: F, revision: ControllerRevision): Result<Specs[F], string> {
-  const { kind = '', spec } = revision.data ?? {};
+  const { kind = '', spec }: KeptObject = revision.data ?? {};
   const known: readonly string[] = Object.values(KINDS[family]);
   if (known.includes(kind) && spec) return ok(spec as Specs[F]);
   return fail(`ControllerRevision ${revision.metadata.name} holds a ${kind || 'nameless kind'}, not ${known.join(' or ')}`);

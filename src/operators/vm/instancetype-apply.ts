@@ -9,16 +9,7 @@ import type {
 import { fail, ok, type Result } from '../../base/result.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { setDefaultNetwork } from '../../core/defaults/index.js';
-import {
-  applyAutoattach,
-  applyTo,
-  type Chosen,
-  conflictMessage,
-  type Family,
-  lookupOf,
-  type ControllerRevision as Revision,
-  specFrom,
-} from '../../core/instancetype/index.js';
+import { applyAutoattach, applyTo, type Chosen, conflictMessage, type Family, lookupOf, specFrom } from '../../core/instancetype/index.js';
 import { keptName, REF } from './instancetype-revision.js';
 
 const ANNOTATION = {
@@ -80,7 +71,7 @@ export function appliedTemplate(vm: VirtualMachine, revisions: readonly Controll
   const found = FAMILIES.map((family) => {
     const lookup = lookupOf(vm, family);
     if (!lookup) return ok(undefined);
-    const revision = revisions.find((r) => r.metadata.name === lookup.revision?.name) as Revision | undefined;
+    const revision = revisions.find((r) => r.metadata.name === lookup.revision?.name);
     return revision ? specFrom({ ...lookup, family }, { revision }) : fail('not kept');
   });
   const [instancetype, preference] = found;

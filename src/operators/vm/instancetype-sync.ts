@@ -16,7 +16,8 @@ import {
   lookupOf,
   type Reference,
 } from '../../core/instancetype/index.js';
-import { CONTROLLER_REVISIONS, INSTANCETYPES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import { instancetypeSource } from '../../runtime/instancetypes.js';
+import { CONTROLLER_REVISIONS, VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, KubeClient, Store } from '../../runtime/types.js';
 import type { Failure } from './decide.js';
@@ -56,12 +57,13 @@ interface Reader extends InstancetypeReader {
 /** Of one pass: what is looked at twice is read once, and is the same both times. */
 function readerOf(d: InstancetypeDeps): Reader {
   const read = new Map<string, Promise<Kept | undefined>>();
+  const source = instancetypeSource(d.client);
   return {
-    revision: (namespace, name) => findRevision(d, `${namespace}/${name}`) as ReturnType<InstancetypeReader['revision']>,
-    object({ kind, namespace, name }) {
-      const key = namespace ? `${namespace}/${name}` : name;
-      const object = read.get(`${kind} ${key}`) ?? d.client.find(INSTANCETYPES[kind], key);
-      read.set(`${kind} ${key}`, object);
+    revision: (namespace, name) => findRevision(d, `${namespace}/${name}`),
+    object(reference) {
+      const key = `${reference.kind} ${reference.namespace ?? ''}/${reference.name}`;
+      const object = read.get(key) ?? source.object(reference);
+      read.set(key, object);
       return object;
     },
   };

@@ -162,7 +162,7 @@ const ENDS_PASS = new Set<Step['do']>(['ensureFinalizer', 'dropFinalizer', 'setR
 async function report(d: VmDeps, key: ObjectKey, seen: Seen, plan: Plan, ctx: Ctx): Promise<Next> {
   // Nobody reads more than this of a VM that goes.
   if (isDeleting(seen.vm) && seen.vm.status?.printableStatus === 'Terminating') return undefined;
-  if (isTooEarly(seen, ctx.now())) return { afterMs: EARLY_MS, why: 'the VMI controller has not spoken yet' };
+  if (!plan.failure && isTooEarly(seen, ctx.now())) return { afterMs: EARLY_MS, why: 'the news of the next moment is worth waiting for' };
   const status = nextVmStatus({
     seen,
     plan,

@@ -139,16 +139,19 @@ function runningForMs(vmi: VirtualMachineInstance, now: number): number {
 }
 
 /**
- * The VMI has no word of its own yet (just created), or its Ready condition has not caught up with its phase: the next event is
- * milliseconds away, and writing in between would only cost a write.
+ * The VMI has no word of its own yet (just created), or its Ready condition has not caught up with its phase, or the VM was deleted a
+ * moment ago: the next event, or the end, is milliseconds away, and writing in between would only cost a write.
  */
 export function isTooEarly(seen: Seen, now: number): boolean {
   const vmi = ownVmi(seen);
+  if (isDeleting(seen.vm)) return vmi !== undefined && now - Date.parse(seen.vm.metadata.deletionTimestamp ?? '') < QUICK_END_MS;
   const created = vmi?.metadata.creationTimestamp;
-  if (!vmi || !created || isDeleting(seen.vm) || isDeleting(vmi) || isFinal(vmi)) return false;
+  if (!vmi || !created || isDeleting(vmi) || isFinal(vmi)) return false;
   const ready = findCondition(vmi.status?.conditions, 'Ready');
   if (!ready) return now - Date.parse(created) < EARLY_MS;
   return ready.reason === 'GuestNotRunning' && runningForMs(vmi, now) < EARLY_MS;
 }
 
 export const EARLY_MS = 1500;
+/** A deletion that takes no longer is not announced; times of deletion are whole seconds, so this is at least one second less. */
+const QUICK_END_MS = 2500;
