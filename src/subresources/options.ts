@@ -47,14 +47,17 @@ const LARGEST_BODY_BYTES = 256 * 1024;
 
 const unreadable = (why: string): StatusError => badRequest(`Can not unmarshal Request body to struct, error: ${why}`);
 
+/** What users write is no warning to us. */
+const QUIET = { logLevel: 'error' } as const;
+
 /** JSON is YAML too, but much quicker to read as what it is. */
 function parsed(text: string): unknown {
-  if (!/^\s*\{/.test(text)) return parse(text);
+  if (!/^\s*\{/.test(text)) return parse(text, QUIET);
   try {
     return JSON.parse(text);
   } catch {
     // YAML's flow style begins like JSON.
-    return parse(text);
+    return parse(text, QUIET);
   }
 }
 
