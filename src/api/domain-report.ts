@@ -19,6 +19,28 @@ export interface DomainDiskReport {
   target: string;
 }
 
+/** The newest dump of the guest's memory. */
+export interface MemoryDumpReport {
+  fileName: string;
+  startTimestamp: string;
+  /** Absent while it is being written. */
+  endTimestamp?: string;
+  /** Why it failed. */
+  failure?: string;
+}
+
+/** Whether the guest has the SSH keys and passwords of the VMI's access credentials. */
+export interface CredentialsReport {
+  succeeded: boolean;
+  message?: string;
+}
+
+export interface AgentReport {
+  version: string;
+  /** Names of the commands that it serves. */
+  commands: string[];
+}
+
 export interface DomainReport {
   metadata: { name: string; namespace: string; uid: string; deletionTimestamp?: string };
   spec: {
@@ -26,7 +48,14 @@ export interface DomainReport {
     machineType?: string;
     /** 'kvm' or 'qemu'. */
     type?: string;
+    /** What the guest has now, plugged memory included. */
     memoryBytes?: number;
+    /** vCPUs that are plugged in, once they were changed. */
+    vcpus?: number;
+    memoryDump?: MemoryDumpReport;
+    accessCredentials?: CredentialsReport;
+    /** Of the guest agent, while it is connected. */
+    agent?: AgentReport;
     gracePeriodSeconds?: number;
     /** Set by the first SIGTERM or shutdown: when the grace period started. */
     gracePeriodStartedAt?: string;

@@ -14,7 +14,7 @@ export interface EventTargets {
   readonly ctx: Ctx;
   readonly domain: string;
   readonly record: VmRecord;
-  readonly reporter: Pick<Reporter, 'refresh'>;
+  readonly reporter: Pick<Reporter, 'refresh' | 'devicesChanged'>;
   readonly notifier: Pick<Notifier, 'event'>;
   readonly agent: Pick<AgentPoller, 'setConnected'>;
 }
@@ -34,6 +34,14 @@ export function handleEvent(targets: EventTargets, event: DomainEvent): void {
       // The poller reports what follows from it.
       agent.setConnected(event.connected);
       return;
+    case 'device-added':
+    case 'device-removed':
+    case 'memory-device-size':
+      void reporter.devicesChanged();
+      return;
+    case 'device-removal-failed':
+      tellUser(targets, 'DeviceRemovalFailed', text.removalFailed(event.alias.replace(USER_ALIAS, '')));
+      break;
     case 'io-error':
       if (event.paused) tellUser(targets, 'IOerror', text.ioError(event.alias.replace(USER_ALIAS, ''), event.reason));
       break;

@@ -1,6 +1,13 @@
 // The manager and the life-cycle commands against the fake libvirt: idempotence, errors, what the node agent hears.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DOMAIN, type FakeLauncherParts, fakeLauncherParts, guestVmi } from '../../test/fakes/fake-launcher-parts.js';
+import {
+  DOMAIN,
+  domainXml,
+  type FakeLauncherParts,
+  fakeLauncherParts,
+  guestVmi,
+  preparedOf,
+} from '../../test/fakes/fake-launcher-parts.js';
 import { KvError } from '../base/errors.js';
 
 const vmi = guestVmi();
@@ -257,5 +264,60 @@ describe('the guest agent', () => {
       code: 'NotReady',
       message: expect.stringContaining('install and start qemu-guest-agent'),
     });
+  });
+});
+
+describe('a running guest', () => {
+  const disk = (name: string): string =>
+    `<disk type='file' device='disk'><source file='/var/run/kubevirt/hotplug-disks/${name}.img'/><target dev='vd${name}' bus='virtio'/><alias name='ua-${name}'/></disk>`;
+  let wanted = '';
+  beforeEach(async () => {
+    wanted = '';
+    parts = await fakeLauncherParts(async () => preparedOf(wanted));
+    await parts.manager.sync(vmi);
+  });
+  const become = (devices: string): void => {
+    const domain = parts.libvirt.domains.get(DOMAIN);
+    if (domain) domain.xml = domainXml(devices);
+  };
+
+  it('loses a disk that nobody wants any more, and the report says so', async () => {
+    become(disk('b'));
+    await parts.manager.sync(vmi);
+    expect(parts.libvirt.deviceCalls).toEqual([expect.stringMatching(/^detach <disk[\s\S]*ua-b/)]);
+    become('');
+    parts.libvirt.emit({ kind: 'device-removed', domain: { name: DOMAIN, uuid: 'x' }, alias: 'ua-b' });
+    await parts.states();
+    expect(parts.heard.at(-1)?.domain?.spec.disks).toEqual([]);
+  });
+
+  it('waits for a disk that is not mounted yet', async () => {
+    wanted = disk('a');
+    await parts.manager.sync(vmi);
+    expect(parts.libvirt.deviceCalls).toEqual([]);
+  });
+
+  it('is not asked twice to let go of a disk', async () => {
+    become(disk('b'));
+    parts.libvirt.failNext('detachDevice', 'device ua-b is already in the process of unplug', 9);
+    await expect(parts.manager.sync(vmi)).resolves.toBeUndefined();
+  });
+
+  it('changes the other devices when one fails, and says which failed', async () => {
+    become(disk('b') + disk('c'));
+    parts.libvirt.failNext('detachDevice', 'no bus', 1);
+    await expect(parts.manager.sync(vmi)).rejects.toMatchObject({
+      code: 'Libvirt',
+      message: 'cannot detach disk b from the running VM: no bus',
+    });
+    expect(parts.libvirt.deviceCalls).toEqual([expect.stringMatching(/^detach [\s\S]*ua-c/)]);
+  });
+
+  it('tells of a guest that keeps a device', async () => {
+    parts.libvirt.emit({ kind: 'device-removal-failed', domain: { name: DOMAIN, uuid: 'x' }, alias: 'ua-b' });
+    await parts.states();
+    expect(parts.k8sEvents).toEqual([
+      expect.objectContaining({ reason: 'DeviceRemovalFailed', message: expect.stringContaining('device b') }),
+    ]);
   });
 });

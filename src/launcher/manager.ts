@@ -5,12 +5,14 @@ import type { VirtualMachineInstance } from '../api/index.js';
 import { metaTime } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { isKvError, KvError, messageOf } from '../base/errors.js';
+import { describeLive } from '../core/converter/index.js';
 import type { Domain, StateReport } from '../libvirt/index.js';
 import type { Run } from '../linux/exec.js';
 import type { VmiOptions } from '../rpc/index.js';
 import type { DhcpServers } from './dhcp/server.js';
 import { isAlive } from './domain-state.js';
 import { machineTypeOf } from './domain-xml.js';
+import { plugHostDevices, readLive, type Update, updateDevices, updateMemory, updateVcpus, withKnownTargets } from './live-update.js';
 import { Mutex } from './mutex.js';
 import { type PreparedDomain, prepareDomain } from './prepare/domain.js';
 import type { FactSources } from './prepare/facts.js';
@@ -65,7 +67,7 @@ export class DomainManager {
       record.vmi = vmi;
       record.gracePeriodSeconds = vmi.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
       const state = await session.withDomain(domain, (handle) => handle.state());
-      if (state && isAlive(state)) await this.#settle(state);
+      if (state && isAlive(state)) await this.#goOn(state, vmi, sent);
       // A guest that ended stays ended: its VMI is over, and a new one gets a new pod.
       else if (!record.started) await this.#start(vmi, sent);
     });
@@ -108,7 +110,8 @@ export class DomainManager {
     const { record } = this.#deps;
     const paused = vmi.spec.startStrategy === 'Paused';
     record.userPaused = paused;
-    record.prepared = prepared;
+    // Only this of it: the document and the tree need not live as long as the guest.
+    record.prepared = { type: prepared.type, memoryBytes: prepared.memoryBytes, devices: prepared.devices };
     try {
       await handle.create({ paused });
     } catch (err) {
@@ -130,6 +133,54 @@ export class DomainManager {
     });
     const details = isKvError(err) ? err.details : {};
     return new KvError('Libvirt', text.cannotStart(record.identity.name, reason), { cause: err, details });
+  }
+
+  async #goOn(state: StateReport, vmi: VirtualMachineInstance, sent: VmiOptions | undefined): Promise<void> {
+    await this.#settle(state);
+    await this.#updating(vmi, sent, updateDevices);
+  }
+
+  /** Runs `change` with the running domain and the wanted one; if it did anything, the next report tells what the guest has now. */
+  async #updating(vmi: VirtualMachineInstance, sent: VmiOptions | undefined, change: (update: Update) => Promise<boolean>): Promise<void> {
+    const { ctx, run, sources, dhcp, session, domain, reporter, prepare = prepareDomain } = this.#deps;
+    await session.withDomain(domain, async (handle) => {
+      const live = await readLive(handle);
+      const prepared = await prepare(ctx, { run, sources, isRunning: true }, withKnownTargets(vmi, describeLive(live)), sent);
+      const served = servedInterfaces(vmi, prepared.interfaces);
+      if (served.length > 0) await dhcp.serve(vmi, served, await readResolvConf());
+      let isChanged = true;
+      try {
+        isChanged = await change({ ctx, handle, vmi, prepared, live });
+      } finally {
+        if (isChanged) await reporter.devicesChanged();
+      }
+    });
+  }
+
+  /** SR-IOV functions that came to the pod. */
+  hotplugHostDevices(vmi: VirtualMachineInstance, sent?: VmiOptions): Promise<void> {
+    return this.#mutex.run(() => this.#whileRunning(() => this.#updating(vmi, sent, plugHostDevices)));
+  }
+
+  syncCpus(vmi: VirtualMachineInstance, sent?: VmiOptions): Promise<void> {
+    return this.#mutex.run(() => this.#whileRunning(() => this.#updating(vmi, sent, updateVcpus)));
+  }
+
+  syncMemory(vmi: VirtualMachineInstance): Promise<void> {
+    const { ctx, session, domain, reporter } = this.#deps;
+    return this.#mutex.run(() =>
+      this.#whileRunning(async () => {
+        await session.withDomain(domain, (handle) => updateMemory(ctx, handle, vmi));
+        await reporter.devicesChanged();
+      }),
+    );
+  }
+
+  async #whileRunning(work: () => Promise<void>): Promise<void> {
+    const { session, domain, record } = this.#deps;
+    const state = await session.withDomain(domain, (handle) => handle.state());
+    if (!state || !isAlive(state)) throw new KvError('NotFound', text.noDomain(record.identity.name));
+    await work();
   }
 
   /** A guest that was paused for another reason than the user's wish, and could run, runs on. */

@@ -1,7 +1,8 @@
 // What is known about the one VM, and the report the node agent gets of it. The record is the launcher's only memory of the domain;
 // renderReport is pure.
-import type { DomainInterfaceReport, DomainReport } from '../api/domain-report.js';
+import type { AgentReport, CredentialsReport, DomainInterfaceReport, DomainReport, MemoryDumpReport } from '../api/domain-report.js';
 import type { VirtualMachineInstance } from '../api/index.js';
+import type { LiveDomain } from '../core/converter/index.js';
 import type { StateReport } from '../libvirt/index.js';
 import { domainStatus } from './domain-state.js';
 import type { PreparedDomain } from './prepare/domain.js';
@@ -12,6 +13,8 @@ export interface GuestFacts {
   readonly hostname?: string;
   readonly interfaces?: readonly DomainInterfaceReport[];
   readonly fsFreezeStatus?: string;
+  /** Of the agent: its version and what it can do. */
+  readonly agent?: AgentReport;
 }
 
 export interface VmRecord {
@@ -19,6 +22,10 @@ export interface VmRecord {
   vmi?: VirtualMachineInstance;
   prepared?: Pick<PreparedDomain, 'type' | 'memoryBytes' | 'devices'>;
   machineType?: string;
+  /** Known once it was changed. */
+  vcpus?: number;
+  memoryDump?: MemoryDumpReport;
+  accessCredentials?: CredentialsReport;
   /** The domain ran at least once: its end is the VM's end. */
   started: boolean;
   userPaused: boolean;
@@ -43,6 +50,18 @@ export function newRecord(identity: VmRecord['identity']): VmRecord {
   };
 }
 
+/** What libvirt says that the guest has now. */
+export function noteDevices(record: VmRecord, { disks, interfaces, memoryBytes, vcpus }: LiveDomain): void {
+  const { prepared } = record;
+  if (prepared === undefined) return;
+  record.prepared = {
+    type: prepared.type,
+    memoryBytes: memoryBytes ?? prepared.memoryBytes,
+    devices: { disks: [...disks], interfaces: [...interfaces] },
+  };
+  if (vcpus !== undefined) record.vcpus = vcpus;
+}
+
 /** Interfaces of the domain with what the agent says about them, then those only the guest knows. */
 export function mergeInterfaces(own: readonly DomainInterfaceReport[], guest: readonly DomainInterfaceReport[]): DomainInterfaceReport[] {
   const byMac = new Map(guest.map((iface) => [iface.mac.toLowerCase(), iface]));
@@ -65,10 +84,14 @@ function renderSpec(record: VmRecord): DomainReport['spec'] {
     ...given('machineType', record.machineType),
     ...given('type', prepared?.type),
     ...given('memoryBytes', prepared?.memoryBytes),
+    ...given('vcpus', record.vcpus),
+    ...given('memoryDump', record.memoryDump),
+    ...given('accessCredentials', record.accessCredentials),
     ...given('gracePeriodSeconds', record.gracePeriodSeconds),
     ...given('gracePeriodStartedAt', record.gracePeriodStartedAt),
     ...given('markedForGracefulShutdown', record.markedForGracefulShutdown || undefined),
     agentConnected: record.agentConnected,
+    ...given('agent', record.agentConnected ? guest.agent : undefined),
   };
 }
 

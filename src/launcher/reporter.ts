@@ -3,10 +3,11 @@
 import { metaTime } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { messageOf } from '../base/errors.js';
+import { describeLive, parseXml } from '../core/converter/index.js';
 import type { StateReport } from '../libvirt/index.js';
-import { hasStopped } from './domain-state.js';
+import { hasStopped, isAlive } from './domain-state.js';
 import type { Notifier } from './notify-client.js';
-import { renderGone, renderReport, type VmRecord } from './report.js';
+import { noteDevices, renderGone, renderReport, type VmRecord } from './report.js';
 import type { LibvirtSession } from './session.js';
 
 export interface Ending {
@@ -29,6 +30,7 @@ export class Reporter {
   #reading: Promise<void> | undefined;
   #again = false;
   #over = false;
+  #isStale = false;
 
   constructor(ctx: Ctx, session: LibvirtSession, notifier: Notifier, record: VmRecord, domain: string) {
     this.#ctx = ctx;
@@ -49,7 +51,20 @@ export class Reporter {
   }
 
   #state(): Promise<StateReport | undefined> {
-    return this.#session.withDomain(this.#domain, (domain) => domain.state());
+    return this.#session.withDomain(this.#domain, async (domain) => {
+      const state = await domain.state();
+      if (this.#isStale && isAlive(state)) {
+        this.#isStale = false;
+        noteDevices(this.#record, describeLive(parseXml(await domain.xml())));
+      }
+      return state;
+    });
+  }
+
+  /** What the guest has may be another now: read with the next state. */
+  devicesChanged(): Promise<void> {
+    this.#isStale = true;
+    return this.refresh();
   }
 
   /** Reads the state and passes it on; changes that come meanwhile are read once more. */

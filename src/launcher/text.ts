@@ -5,9 +5,13 @@ export const text = {
     reason === 'enospc'
       ? `VM paused: no space is left on the storage of disk ${disk}. Free or add space there, then unpause the VM.`
       : `VM paused after an I/O error on disk ${disk}${reason === '' ? '' : ` (${reason})`}. Repair the storage, then unpause the VM.`,
+  removalFailed: (device: string): string =>
+    `The guest did not let go of device ${device}. Stop using it in the guest (unmount it); it is asked again when the VM is changed.`,
   guestPanicked: 'The guest operating system panicked.',
   podIsStopping: 'the launcher pod is being stopped; no guest is started in it any more',
   cannotStart: (name: string, reason: string): string => `cannot start VM ${name}: ${reason}`,
+  cannotChange: (kind: 'attach' | 'detach' | 'update', what: string, name: string, reason: string): string =>
+    `cannot ${kind} ${what} ${name} ${kind === 'detach' ? 'from' : kind === 'attach' ? 'to' : 'of'} the running VM: ${reason}`,
   stillRunning: (name: string): string => `VM ${name} still runs; shut it down before it is deleted`,
   noDomain: (name: string): string => `VM ${name} has no running domain`,
   cannotReboot: 'VMI neither have the agent connected nor the ACPI feature enabled',

@@ -4,6 +4,7 @@ import type { VirtualMachineInstance } from '../../src/api/index.js';
 import { systemClock } from '../../src/base/clock.js';
 import { makeCtx } from '../../src/base/context.js';
 import { silentLogger } from '../../src/base/logger.js';
+import { parseXml } from '../../src/core/converter/index.js';
 import { AgentPoller } from '../../src/launcher/agent-poller.js';
 import { type EventTargets, handleEvent } from '../../src/launcher/events.js';
 import { GuestCommands } from '../../src/launcher/guest-commands.js';
@@ -31,8 +32,15 @@ function launcherOptions(): LauncherOptions {
   return parsed.value;
 }
 
+/** As libvirt would describe it once it runs. */
+export const domainXml = (devices = ''): string =>
+  `<domain type='test'><name>${DOMAIN}</name><os><type arch='x86_64' machine='pc-q35-10.0'>hvm</type></os><devices>${devices}</devices></domain>`;
+
+export const preparedOf = (devices = ''): PreparedDomain => ({ ...PREPARED, xml: domainXml(devices), tree: parseXml(domainXml(devices)) });
+
 const PREPARED: PreparedDomain = {
-  xml: `<domain type='test'><name>${DOMAIN}</name><os><type arch='x86_64' machine='pc-q35-10.0'>hvm</type></os></domain>`,
+  tree: parseXml(domainXml()),
+  xml: domainXml(),
   type: 'qemu',
   memoryBytes: 1024,
   devices: { disks: [{ name: 'root', target: 'vda' }], interfaces: [{ name: 'default', mac: '02:00:00:00:00:01' }] },

@@ -3,6 +3,7 @@
 import type { DomainReport } from '../../api/domain-report.js';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
+import { atStep } from '../../base/steps.js';
 import { buildDomain, type DomainFacts, describeDomain, renderXml, reportDevices, type XmlNode } from '../../core/converter/index.js';
 import type { LauncherInterface } from '../../core/network/caches.js';
 import type { Run } from '../../linux/exec.js';
@@ -14,6 +15,7 @@ import { linksOf, readInterfaces, requireLinks } from './network.js';
 import { findBlockVolumes, probeDisks } from './probe.js';
 
 export interface PreparedDomain {
+  readonly tree: XmlNode;
   readonly xml: string;
   readonly type: string;
   readonly memoryBytes: number;
@@ -39,13 +41,21 @@ async function convert(vmi: VirtualMachineInstance, facts: DomainFacts): Promise
   return buildDomain(vmi, { ...facts, ...probed, translationCacheMiB: translationCacheMiB(BigInt(memoryBytes)) });
 }
 
+export interface PrepareTools {
+  readonly run: Run;
+  readonly sources: FactSources;
+  /** The guest runs: an interface whose network is not there yet is none yet, and does not keep the others from being changed. */
+  readonly isRunning?: boolean;
+}
+
 /** Safe to repeat: what exists is kept. */
 export async function prepareDomain(
   ctx: Ctx,
-  tools: { readonly run: Run; readonly sources: FactSources },
+  tools: PrepareTools,
   vmi: VirtualMachineInstance,
   sent: VmiOptions | undefined,
 ): Promise<PreparedDomain> {
+  atStep('preparing disks and network');
   const [facts, disks, interfaces] = await Promise.all([
     gatherFacts(vmi, tools.sources, sent),
     diskFacts(ctx, tools.run, vmi),
@@ -53,11 +63,11 @@ export async function prepareDomain(
     makeCloudInit(ctx, tools.run, vmi),
   ]);
   const links = linksOf(interfaces);
-  requireLinks(vmi, links);
+  if (tools.isRunning !== true) requireLinks(vmi, links);
   // What the node agent made a tap for is attached to it, whether or not it says so again.
   const taps = Object.fromEntries(Object.keys(links).map((name) => [name, 'tap']));
   const interfaceAttachments = { ...taps, ...facts.interfaceAttachments };
   const tree = await convert(vmi, { ...facts, ...disks, links, interfaceAttachments });
   const { type, memoryBytes } = describeDomain(tree);
-  return { xml: renderXml(tree), type, memoryBytes, devices: reportDevices(tree), interfaces };
+  return { tree, xml: renderXml(tree), type, memoryBytes, devices: reportDevices(tree), interfaces };
 }

@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import { type Arch, type DomainFacts, type HostTopology, PLAIN_FACTS } from '../../core/converter/index.js';
+import { NETWORK_INFO_FILE } from '../../core/storage/paths.js';
 import type { VmiOptions } from '../../rpc/index.js';
 import type { LauncherOptions } from '../options.js';
 
@@ -105,13 +106,48 @@ export interface FactSources {
   readonly verbosity: number;
 }
 
+interface NetworkInfo {
+  readonly interfaces?: readonly {
+    readonly network: string;
+    readonly deviceInfo?: { readonly type?: string; readonly pci?: { readonly 'pci-address'?: string } };
+  }[];
+}
+
+/** Annotation kubevirt.io/network-info: interface → PCI address of its function. */
+export function sriovAddressesOf(text: string): Record<string, string> {
+  if (text.trim() === '') return {};
+  const { interfaces = [] } = JSON.parse(text) as NetworkInfo;
+  return Object.fromEntries(
+    interfaces.flatMap(({ network, deviceInfo }) => {
+      const address = deviceInfo?.pci?.['pci-address'];
+      return address === undefined ? [] : [[network, address]];
+    }),
+  );
+}
+
+async function readSriovAddresses(): Promise<Record<string, string>> {
+  const text = await readFile(NETWORK_INFO_FILE, 'utf8').catch((err: NodeJS.ErrnoException) => {
+    // Only pods with such interfaces have it.
+    if (err.code === 'ENOENT') return '';
+    throw new KvError('Internal', `cannot read ${NETWORK_INFO_FILE}, which names the PCI functions of the pod's networks`, { cause: err });
+  });
+  try {
+    return sriovAddressesOf(text);
+  } catch (err) {
+    throw new KvError('NotReady', `${NETWORK_INFO_FILE} is no JSON: annotation kubevirt.io/network-info of the pod is being written`, {
+      cause: err,
+    });
+  }
+}
+
 /** Everything but what the disks and the network add. */
 export async function gatherFacts(vmi: VirtualMachineInstance, sources: FactSources, sent: VmiOptions | undefined): Promise<DomainFacts> {
   const { options, env, verbosity } = sources;
-  const [hypervisorDevicePresent, cpuSet, firmwareFiles, emulators] = await Promise.all([
+  const [hypervisorDevicePresent, cpuSet, firmwareFiles, sriovAddresses, emulators] = await Promise.all([
     isUsable(HYPERVISOR_DEVICES[options.hypervisor]),
     allowedCpus(),
     filesIn(options.ovmfPath, () => true),
+    readSriovAddresses(),
     options.allowCrossArchEmulation ? filesIn(BINARY_DIR, (name) => name.startsWith('qemu-system-')) : new Set<string>(),
   ]);
   return {
@@ -130,6 +166,7 @@ export async function gatherFacts(vmi: VirtualMachineInstance, sources: FactSour
     firmwareAutoSelection: options.firmwareAutoSelection,
     firmwareLog: verbosity > 5,
     env: defined(env),
+    sriovAddresses,
     metadata: { uid: options.uid, gracePeriodSeconds: vmi.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS },
     hotplugPorts: vmi.spec.domain.devices.disableHotplug !== true,
   };

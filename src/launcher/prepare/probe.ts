@@ -5,7 +5,7 @@ import { open, readFile, stat, statfs } from 'node:fs/promises';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import type { BlockSizes, DescribedDisk, DiskBackend } from '../../core/converter/index.js';
-import { blockDevice } from '../../core/storage/paths.js';
+import { blockDevice, hotplugBlockDevice } from '../../core/storage/paths.js';
 
 const STAT_BLOCK_BYTES = 512;
 
@@ -17,12 +17,14 @@ async function isBlockDevice(path: string): Promise<boolean> {
   );
 }
 
-/** Claim, data and ephemeral volumes that are block devices in the pod. */
+/** Claim, data and ephemeral volumes that are block devices in the pod, be they there from the start or plugged in. */
 export async function findBlockVolumes(vmi: VirtualMachineInstance): Promise<ReadonlySet<string>> {
   const claims = (vmi.spec.volumes ?? []).filter(
     ({ persistentVolumeClaim, dataVolume, ephemeral }) => persistentVolumeClaim ?? dataVolume ?? ephemeral,
   );
-  const found = await Promise.all(claims.map(async ({ name }) => ((await isBlockDevice(blockDevice(name))) ? [name] : [])));
+  const isBlock = async (name: string): Promise<boolean> =>
+    (await isBlockDevice(blockDevice(name))) || (await isBlockDevice(hotplugBlockDevice(name)));
+  const found = await Promise.all(claims.map(async ({ name }) => ((await isBlock(name)) ? [name] : [])));
   return new Set(found.flat());
 }
 

@@ -1,0 +1,119 @@
+// Makes a running guest match its VMI: plugs and unplugs disks, media, interfaces and functions, sets vCPUs and memory. What differs is planned by
+// the converter from libvirt's own description; here it is done, one device after the other, and a device that fails does not stop the others.
+// Called by the manager, one update at a time.
+import { access } from 'node:fs/promises';
+import type { VirtualMachineInstance } from '../api/index.js';
+import type { Ctx } from '../base/context.js';
+import { isKvError, KvError, messageOf } from '../base/errors.js';
+import { atStep } from '../base/steps.js';
+import {
+  childOf,
+  childrenOf,
+  type DeviceChange,
+  describeLive,
+  type LiveDomain,
+  parseXml,
+  planDeviceChanges,
+  planHostDevices,
+  planMemory,
+  type XmlNode,
+} from '../core/converter/index.js';
+import { type Domain, isLibvirtError } from '../libvirt/index.js';
+import type { PreparedDomain } from './prepare/domain.js';
+import { parseCpuList } from './prepare/facts.js';
+import { text } from './text.js';
+
+/** The running domain and the one that the VMI asks for. */
+export interface Update {
+  readonly ctx: Ctx;
+  readonly handle: Domain;
+  readonly vmi: VirtualMachineInstance;
+  readonly prepared: PreparedDomain;
+  readonly live: XmlNode;
+}
+
+const LIVE = { live: true, config: true } as const;
+
+export async function readLive(handle: Domain): Promise<XmlNode> {
+  return parseXml(await handle.xml());
+}
+
+/** The VMI with the target names that its disks have in the guest, also where nobody has written them down yet. */
+export function withKnownTargets(vmi: VirtualMachineInstance, { disks }: LiveDomain): VirtualMachineInstance {
+  const targets = new Map(disks.map(({ name, target }) => [name, target]));
+  const listed = (vmi.status?.volumeStatus ?? []).map((entry) => ({ ...entry, target: targets.get(entry.name) ?? entry.target ?? '' }));
+  const names = new Set(listed.map(({ name }) => name));
+  const added = [...targets].filter(([name]) => !names.has(name)).map(([name, target]) => ({ name, target }));
+  return { ...vmi, status: { ...vmi.status, volumeStatus: [...listed, ...added] } };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    // Not mounted yet: the node agent asks again once it is.
+    () => false,
+  );
+}
+
+async function apply(handle: Domain, { kind, xml }: DeviceChange): Promise<void> {
+  if (kind === 'attach') return handle.attachDevice(xml, LIVE);
+  if (kind === 'update') return handle.updateDevice(xml, LIVE);
+  try {
+    await handle.detachDevice(xml, LIVE);
+  } catch (err) {
+    // The guest has been asked before and takes its time; or it has let go meanwhile.
+    const isUnderWay = isLibvirtError(err, 'deviceMissing') || messageOf(err).includes('already in the process of unplug');
+    if (!isUnderWay) throw err;
+  }
+}
+
+/** True when there was anything to change. */
+async function applyAll(ctx: Ctx, handle: Domain, changes: readonly DeviceChange[]): Promise<boolean> {
+  const failures: unknown[] = [];
+  for (const change of changes) {
+    const { kind, what, name, path } = change;
+    if (path !== undefined && !(await isThere(path))) continue;
+    ctx.log.info({ kind, what, name }, 'Changing a device of the guest');
+    atStep(`${kind} ${what} ${name}`);
+    try {
+      await apply(handle, change);
+    } catch (err) {
+      const details = isKvError(err) ? err.details : {};
+      failures.push(new KvError('Libvirt', text.cannotChange(kind, what, name, messageOf(err)), { cause: err, details }));
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return changes.length > 0;
+}
+
+export const updateDevices = ({ ctx, handle, vmi, prepared, live }: Update): Promise<boolean> =>
+  applyAll(ctx, handle, planDeviceChanges(vmi, prepared.tree, live));
+
+export const plugHostDevices = ({ ctx, handle, prepared, live }: Update): Promise<boolean> =>
+  applyAll(ctx, handle, planHostDevices(prepared.tree, live));
+
+/** vCPUs, and where dedicated ones run. */
+export async function updateVcpus({ ctx, handle, prepared, live }: Update): Promise<boolean> {
+  const vcpu = childOf(prepared.tree, 'vcpus');
+  const wanted =
+    childrenOf(vcpu, 'vcpu').filter(({ attrs }) => attrs.enabled === 'yes').length || Number(childOf(prepared.tree, 'vcpu')?.text);
+  if (describeLive(live).vcpus !== wanted) {
+    ctx.log.info({ vcpus: wanted }, 'Setting the vCPUs of the guest');
+    await handle.setVcpus(wanted);
+  }
+  const tuning = childOf(prepared.tree, 'cputune');
+  for (const { attrs } of childrenOf(tuning, 'vcpupin')) {
+    if (Number(attrs.vcpu) < wanted) await handle.pinVcpu(Number(attrs.vcpu), parseCpuList(attrs.cpuset ?? ''));
+  }
+  const emulator = childOf(tuning, 'emulatorpin')?.attrs.cpuset;
+  if (emulator !== undefined) await handle.pinEmulator(parseCpuList(emulator));
+  return true;
+}
+
+export async function updateMemory(ctx: Ctx, handle: Domain, vmi: VirtualMachineInstance): Promise<void> {
+  const change = planMemory(vmi, await readLive(handle));
+  if (change === undefined) return;
+  ctx.log.info({ kind: change.kind, requestedBytes: String(change.requestedBytes) }, 'Changing the memory of the guest');
+  if (change.kind === 'attach') await handle.attachDevice(change.xml, LIVE);
+  else await handle.updateDevice(change.xml, { live: true });
+}
