@@ -1,8 +1,10 @@
 // The user's journeys on the local cluster, in the order in which a user would make them.
 import { afterEach, describe } from 'vitest';
 import { diagnose } from './harness.js';
+import { access } from './journeys/access.js';
 import { containerDisks } from './journeys/container-disks.js';
 import { install } from './journeys/install.js';
+import { instancetypes } from './journeys/instancetypes.js';
 import { kills } from './journeys/kills.js';
 import { lifecycle } from './journeys/lifecycle.js';
 import { refusals } from './journeys/refusals.js';
@@ -16,9 +18,11 @@ afterEach(async (context) => {
 });
 
 describe('install', install);
+describe('access', access);
 describe('refusals', refusals);
 describe('life cycle', lifecycle);
 describe('container disks', containerDisks);
+describe('instance types', instancetypes);
 describe('streams', streams);
 describe('subresources', subresources);
 describe('stuck objects', stuck);
