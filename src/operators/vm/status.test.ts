@@ -132,4 +132,12 @@ describe('isTooEarly', () => {
   ])('%s', (_title, instance, expected) => {
     expect(isTooEarly(seen({ vmi: instance }), NOW)).toBe(expected);
   });
+
+  it.each([
+    ['a VM deleted just now', '2026-01-01T11:59:59Z', vmi(), true],
+    ['one whose guest takes its time', '2026-01-01T11:59:56Z', vmi(), false],
+    ['one without a guest', '2026-01-01T11:59:59Z', undefined, false],
+  ])('%s', (_title, deletionTimestamp, instance, expected) => {
+    expect(isTooEarly(seen({ vm: vm({ metadata: { deletionTimestamp } }), vmi: instance }), NOW)).toBe(expected);
+  });
 });

@@ -5,7 +5,7 @@ import { deepEqual } from '../../runtime/patch.js';
 import { decideVmi, type Step } from './decide.js';
 import { nextPhase } from './phase.js';
 import type { Seen } from './seen.js';
-import { handedOverPatch, isQuiet, nextVmi, transitionEvents } from './status.js';
+import { canWait, handedOverPatch, isQuiet, nextVmi, transitionEvents } from './status.js';
 
 const seen = (parts: Partial<Seen> = {}, pods: readonly Pod[] = []): Seen => ({
   vmi: vmi({ status: { phase: 'Pending' } }),
@@ -52,6 +52,8 @@ describe('nextPhase', () => {
   it.each([
     ['Pending without a pod', 'Pending', undefined, {}, 'Pending'],
     ['Pending with a pod', 'Pending', launcherPod(), {}, 'Scheduling'],
+    ['Pending with a pod that is ready already', 'Pending', ready, {}, 'Scheduled'],
+    ['Pending with a pod that has ended already', 'Pending', crashed, {}, 'Failed'],
     ['Pending and deleted', 'Pending', undefined, DELETED, 'Failed'],
     ['Scheduling while the pod starts', 'Scheduling', launcherPod({ node: 'n1' }), {}, 'Scheduling'],
     ['Scheduling with a ready pod', 'Scheduling', ready, {}, 'Scheduled'],
@@ -100,6 +102,32 @@ describe('nextVmi', () => {
     ['a launcher that crashed', crashed, ['Ready=False PodTerminating', 'Synchronized=False LauncherFailed']],
   ])('explains %s', (_title, pod, expected) => {
     expect(brief(seen({ vmi: vmi({ status: { phase: 'Scheduling' } }) }, [pod]))).toEqual(expected);
+  });
+
+  it('records the scheduling that nobody was told of', () => {
+    const { vmi: next } = nextVmi(seen({}, [ready]), undefined, NOW);
+    expect(next.status?.phaseTransitionTimestamps).toEqual([
+      { phase: 'Scheduling', phaseTransitionTimestamp: ready.metadata.creationTimestamp },
+      { phase: 'Scheduled', phaseTransitionTimestamp: '2026-01-01T12:00:00Z' },
+    ]);
+    expect(next.status?.nodeName).toBe('n1');
+  });
+
+  it.each([
+    ['a moment after its creation', 'Pending', NOW - 200, launcherPod(), true],
+    ['later', 'Pending', NOW - 1500, launcherPod(), false],
+    [
+      'when there is a reason to tell',
+      'Pending',
+      NOW - 200,
+      launcherPod({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/2 nodes are available' }] }),
+      false,
+    ],
+    ['when the pod is ready', 'Pending', NOW - 200, ready, false],
+    ['once it was told', 'Scheduling', NOW - 200, launcherPod(), false],
+  ])('waits with the news of a pod only for a moment: %s', (_title, phase, created, pod, expected) => {
+    const old = vmi({ status: { phase }, metadata: { creationTimestamp: new Date(created).toISOString() } });
+    expect(canWait(old, nextVmi(seen({ vmi: old }, [pod]), undefined, NOW).vmi, NOW)).toBe(expected);
   });
 
   it('takes an explanation back when its cause is gone', () => {

@@ -18,6 +18,12 @@ function whilePending({ vmi, pod }: Seen): PhaseDecision {
   return { phase: pod ? 'Scheduling' : 'Pending' };
 }
 
+/** A pod that is ready at the first look needs no write that says it is being scheduled. */
+function beforeScheduling(seen: Seen): PhaseDecision {
+  const decision = whilePending(seen);
+  return decision.phase === 'Scheduling' ? whileScheduling(seen) : decision;
+}
+
 function whileScheduling({ vmi, pod }: Seen): PhaseDecision {
   if (!pod) return failed(isDeleting(vmi) ? undefined : { reason: 'PodGone', message: text.launcherGone('of this VMI') });
   if (isPodDown(pod)) return failed(launcherFailure(pod));
@@ -37,7 +43,7 @@ export function nextPhase(seen: Seen): PhaseDecision {
   switch (phaseOf(seen.vmi)) {
     case '':
     case 'Pending':
-      return whilePending(seen);
+      return beforeScheduling(seen);
     case 'Scheduling':
       return whileScheduling(seen);
     case 'Scheduled':

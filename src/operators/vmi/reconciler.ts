@@ -20,11 +20,11 @@ import { changeFinalizers, finalizerOps } from '../../runtime/finalizers.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
-import type { EventRecorder, Expectations, KubeClient, Reconcile, Store } from '../../runtime/types.js';
+import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
 import { decideVmi, type Plan, type Step } from './decide.js';
 import { currentPod, isLauncherOf, isPodReady } from './pod-state.js';
 import { isFinal, isHandedOver, type Seen } from './seen.js';
-import { handedOverPatch, isQuiet, nextVmi, transitionEvents, unpausedGate } from './status.js';
+import { canWait, handedOverPatch, isQuiet, nextVmi, QUICK_START_MS, transitionEvents, unpausedGate } from './status.js';
 import { text } from './text.js';
 import { claimOf } from './volumes.js';
 
@@ -164,12 +164,14 @@ async function syncReadinessGate(d: VmiDeps, { vmi, pod }: Seen, now: number): P
   d.stalePods.written(key, pod, stored);
 }
 
-async function write(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], now: number): Promise<void> {
+async function write(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], now: number): Promise<Next> {
   const { vmi } = nextVmi(seen, failure, now);
-  if (isQuiet(seen.vmi, vmi, deepEqual)) return;
+  if (isQuiet(seen.vmi, vmi, deepEqual)) return undefined;
+  if (canWait(seen.vmi, vmi, now)) return { afterMs: QUICK_START_MS, why: 'the launcher pod is about to be ready' };
   if (isHandedOver(seen.vmi) || isFinal(seen.vmi)) await patchHandedOver(d, key, seen.vmi, vmi);
   else d.stale.written(key, seen.vmi, await d.client.update(VIRTUAL_MACHINE_INSTANCES, vmi));
   for (const event of transitionEvents(seen.vmi, vmi)) d.events.event(seen.vmi, event.type, event.reason, event.message);
+  return undefined;
 }
 
 /** Status and finalizers in one patch: after its last finalizer the object is gone. */
@@ -184,9 +186,10 @@ async function patchHandedOver(d: VmiDeps, key: ObjectKey, old: VirtualMachineIn
   }
 }
 
-async function report(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], ctx: Ctx): Promise<void> {
-  await write(d, key, seen, failure, ctx.now());
+async function report(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], ctx: Ctx): Promise<Next> {
+  const next = await write(d, key, seen, failure, ctx.now());
   await syncReadinessGate(d, seen, ctx.now());
+  return next;
 }
 
 export const reconcileVmi =
@@ -199,18 +202,19 @@ export const reconcileVmi =
       return undefined;
     }
     if (d.stale.isStale(key, before.vmi)) return undefined;
-    await pass(d, key, before, ctx);
-    if (d.expectations.satisfied(key)) return undefined;
+    const next = await pass(d, key, before, ctx);
+    if (next !== undefined || d.expectations.satisfied(key)) return next;
     return { afterMs: EXPECTATION_RECHECK_MS, why: 'the event of an own write may have been missed' };
   };
 
-async function pass(d: VmiDeps, key: ObjectKey, before: Seen, ctx: Ctx): Promise<void> {
+async function pass(d: VmiDeps, key: ObjectKey, before: Seen, ctx: Ctx): Promise<Next> {
   const plan = decideVmi(before);
   const { seen, error } = await performAll(d, key, before, plan);
-  if (error === undefined && plan.steps.some((s) => s.do === 'ensureFinalizer')) return;
+  if (error === undefined && plan.steps.some((s) => s.do === 'ensureFinalizer')) return undefined;
   const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
-  if (before.settled) await report(d, key, seen, failure, ctx);
+  const next = before.settled ? await report(d, key, seen, failure, ctx) : undefined;
   if (error !== undefined) throw retried(error);
+  return next;
 }
 
 /** What cannot be rendered today may be tomorrow: the cluster's configuration has its part in it, and no change of it wakes the VMI. */

@@ -70,15 +70,23 @@ function handOver(seen: Seen, pod: Pod, status: VirtualMachineInstanceStatus): v
   status.volumeStatus = nextVolumeStatus(seen.vmi, seen.pvcs);
 }
 
-function phaseStatus(status: VirtualMachineInstanceStatus, decision: PhaseDecision, now: number): void {
+function phaseStatus(status: VirtualMachineInstanceStatus, decision: PhaseDecision, { pod }: Seen, now: number): void {
   if (decision.loss && decision.phase === 'Failed') status.reason = decision.loss.reason;
   if (status.phase === decision.phase) return;
+  const skipped = passedScheduling(status, decision)
+    ? [{ phase: 'Scheduling' as const, phaseTransitionTimestamp: pod?.metadata.creationTimestamp ?? metaTime(now) }]
+    : [];
   status.phase = decision.phase;
   status.phaseTransitionTimestamps = [
     ...(status.phaseTransitionTimestamps ?? []),
+    ...skipped,
     { phase: decision.phase, phaseTransitionTimestamp: metaTime(now) },
   ];
 }
+
+/** The phase between was true since the pod exists, and is recorded although nobody was told. */
+const passedScheduling = (status: VirtualMachineInstanceStatus, decision: PhaseDecision): boolean =>
+  decision.phase === 'Scheduled' && status.phase !== 'Scheduling';
 
 function labelsOf(seen: Seen, decision: PhaseDecision): Record<string, string> {
   const { [LABEL.outdatedLauncherImage]: _, ...labels } = seen.vmi.metadata.labels ?? {};
@@ -111,8 +119,8 @@ export function nextVmi(seen: Seen, failure: Failure | undefined, now: number): 
     if (image) status.launcherContainerImageVersion = image;
     if (pod.status?.qosClass) status.qosClass = pod.status.qosClass;
   }
-  if (pod && decision.phase === 'Scheduled' && phaseOf(seen.vmi) === 'Scheduling') handOver(seen, pod, status);
-  phaseStatus(status, decision, now);
+  if (pod && decision.phase === 'Scheduled' && !isHandedOver(seen.vmi)) handOver(seen, pod, status);
+  phaseStatus(status, decision, seen, now);
   status.conditions = conditionsOf(seen, failure, decision, now) as NonNullable<VirtualMachineInstanceStatus['conditions']>;
   const finalizers = finalizersOf(seen, decision.phase);
   const vmi: VirtualMachineInstance = {
@@ -144,6 +152,16 @@ export function isQuiet(old: VirtualMachineInstance, next: VirtualMachineInstanc
     return { status, labels: labels ?? {}, finalizers: finalizers ?? [] };
   };
   return equal(essence(old), essence(next));
+}
+
+/** How long a pod may take until its VMI says that it is being scheduled. */
+export const QUICK_START_MS = 1500;
+
+/** All there is to say is that the pod exists: for the first moment of a VMI the next news, that it is ready, is worth waiting for. */
+export function canWait(old: VirtualMachineInstance, next: VirtualMachineInstance, now: number): boolean {
+  const waits = (next.status?.conditions ?? []).every((c) => c.type === 'Ready');
+  const age = now - Date.parse(old.metadata.creationTimestamp ?? '');
+  return phaseOf(old) === 'Pending' && phaseOf(next) === 'Scheduling' && waits && !isDeleting(old) && age < QUICK_START_MS;
 }
 
 const PATCHED = ['phase', 'reason', 'conditions', 'activePods', 'launcherContainerImageVersion', 'phaseTransitionTimestamps'] as const;

@@ -1,5 +1,5 @@
 // The handlers of the two kinds that everything is about: VirtualMachine and VirtualMachineInstance, mutation and validation.
-import { isDeleting, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
+import { ANNOTATION, FINALIZER, isDeleting, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
 import { metaTime } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { ok, type Result } from '../../base/result.js';
@@ -18,9 +18,11 @@ const VM: Kind = { ...CORE, resource: 'virtualmachines', kind: 'VirtualMachine' 
 const VMI: Kind = { ...CORE, resource: 'virtualmachineinstances', kind: 'VirtualMachineInstance' };
 const NODE_NAME_EXTRA = 'authentication.kubernetes.io/node-name';
 
+const asksForVolumes = (vm: VirtualMachine): boolean => (vm.status?.volumeRequests ?? []).length > 0;
+
 async function vmRequest(vm: VirtualMachine, request: AdmissionRequest, context: Context): Promise<VmRequest> {
   const namespace = namespaceOf(vm, request);
-  const asked = vm.status?.ready === true && (vm.status.volumeRequests ?? []).length > 0;
+  const asked = vm.status?.ready === true && asksForVolumes(vm);
   const vmi = asked ? await context.facts.vmi(namespace, vm.metadata.name ?? '') : undefined;
   const old = oldOf<VirtualMachine>(request);
   return { vm, ...(old ? { old } : {}), ...(vmi ? { vmi } : {}), namespace, isOwnAccount: own(request, context) };
@@ -51,6 +53,17 @@ async function withInferred(vm: VirtualMachine, request: AdmissionRequest, conte
   return context.facts.inferred(vm, namespaceOf(vm, request));
 }
 
+/**
+ * What the VM controller would write as the first thing: from its first moment a VM then holds its guest's end, and one write and one round
+ * are saved. The controller still does it where this webhook was not asked.
+ */
+function marked(vm: VirtualMachine): VirtualMachine {
+  const { finalizers = [], annotations } = vm.metadata;
+  const seen = { [ANNOTATION.latestObservedApiVersion]: 'v1', [ANNOTATION.storageObservedApiVersion]: 'v1' };
+  const metadata = { finalizers: [...new Set([...finalizers, FINALIZER.vmController])], annotations: { ...annotations, ...seen } };
+  return { ...vm, metadata: { ...vm.metadata, ...metadata } };
+}
+
 const mutateMachine = about(VM, async (object, request, context) => {
   const given = await withInferred(object as VirtualMachine, request, context);
   if (!given.ok) return responseOf(refuse(given.error));
@@ -71,7 +84,8 @@ const mutateMachine = about(VM, async (object, request, context) => {
     randomUuid: context.randomUuid,
     labelsOf: (ns, name) => labels.get(`${ns}/${name}`),
   });
-  return mutationResponse(mutation, request.object ?? vm);
+  const isNew = 'object' in mutation && request.operation === 'CREATE';
+  return mutationResponse(isNew ? { ...mutation, object: marked(mutation.object) } : mutation, request.object ?? vm);
 });
 
 /** A status is what KubeVirt's components say; a user who sends one, as a backup restored by hand does, starts without. */
@@ -100,17 +114,20 @@ const WITH_STATUS: Readonly<Record<string, string>> = {
   virtualmachineinstancemigrations: 'VirtualMachineInstanceMigration',
 };
 
-/** The spec is not part of the request: a VM that is not sound any more must still be able to report so. */
+/** The spec is not part of the request, unless volumes shall be added to it: a VM that is not sound any more must still be able to say so. */
 const validateStatus: Admitter = async (request, context) => {
+  const { object, operation } = request;
   const kind = WITH_STATUS[request.resource.resource];
-  if (request.resource.group !== CORE.group || !kind)
-    return responseOf(refuse(`the status of ${request.resource.resource} is not checked here`));
-  if (!request.object) return responseOf(refuse(`the ${request.operation} request carries no object`));
-  const structure = structuralVerdict(context.structural.storedProblems(kind, request.object));
-  if (!structure.allowed || kind !== VM.kind) return responseOf(structure);
-  const stored = request.operation === 'UPDATE' ? storedFault(kind, request, context) : undefined;
+  if (request.resource.group !== CORE.group || !kind) return responseOf(refuse(`the status of ${request.resource.resource} is not checked here`));
+  if (!object) return responseOf(refuse(`the ${operation} request carries no object`));
+  const types = structuralVerdict(context.structural.storedProblems(kind, object));
+  if (!types.allowed || kind !== VM.kind) return responseOf(types);
+  const structure = asksForVolumes(object as VirtualMachine) ? structuralVerdict(context.structural.problems(kind, object)) : types;
+  if (!structure.allowed) return responseOf(structure);
+  const stored = operation === 'UPDATE' ? storedFault(kind, request, context) : undefined;
   if (stored) return responseOf(stored);
-  return responseOf(admitVmStatus(await vmRequest(request.object as VirtualMachine, request, context), context.config()));
+  const vm = context.structural.completed(kind, object) as VirtualMachine;
+  return responseOf(admitVmStatus(await vmRequest(vm, request, context), context.config()));
 };
 
 export const MACHINES: Readonly<Record<string, Admitter>> = {
