@@ -69,7 +69,7 @@ const NODES_OF_VMI = [
   'oldObject.?status.?nodeName',
   'oldObject.?status.?migrationState.?sourceNode',
   'oldObject.?status.?migrationState.?targetNode',
-].map((path) => `${path}.orValue('')`);
+].map((path) => `string(${path}.orValue(''))`); // a list needs one type, and the status has none where the CRD says little of it
 
 const vmiPolicy = (namespace: string): PolicyObject[] => {
   const match = { apiGroups: ['kubevirt.io'], apiVersions: ['*'], operations: ['UPDATE'], resources: ['virtualmachineinstances'] };
