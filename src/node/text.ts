@@ -28,6 +28,17 @@ export const text = {
     'spec.configuration.developerConfiguration.useEmulation in the KubeVirt CR',
   diskNotReady: (volume: string): string =>
     `containerdisk ${volume} still not ready after one minute: check that the container volume${volume} of the launcher pod runs`,
+  noSuchFile: (volume: string, path: string): string => `there is no ${path} in the image of volume ${volume}`,
+  volumeNotMounted: (volume: string, where: string): string => `volume ${volume} (${where}) is not mounted in the launcher pod yet`,
+  imageMissing: (volume: string, file: string, where: string): string =>
+    `there is no ${file} on ${where} for volume ${volume}: put a disk image there, or wait until its import has finished`,
+  imageIsLink: (volume: string, file: string, where: string): string =>
+    `${file} on ${where} of volume ${volume} is a symbolic link: a disk image must be a file of its volume`,
+  imageIsNoFile: (volume: string, file: string, where: string): string => `${file} on ${where} of volume ${volume} is no plain file`,
+  imageNotOurs: (volume: string, file: string, where: string): string =>
+    `${file} on ${where} of volume ${volume} cannot be handed to the user that the guest runs as: make user 107 its owner`,
+  imageUnreadable: (volume: string, file: string, where: string, code: string): string =>
+    `cannot use ${file} on ${where} for volume ${volume}: ${code}`,
   manySockets: (podUids: readonly string[]): string =>
     `Found multiple sockets for this VMI on the node: pods ${podUids.join(' and ')}; delete the pod that is not its launcher`,
 

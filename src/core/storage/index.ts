@@ -1,4 +1,5 @@
-// Storage as pure decisions: where things lie, what must be made of which volume, and the files of the cloud-init ISO.
+// Storage as pure decisions: where things lie, what must be made of which volume, the files of the cloud-init ISO.
 export * from './cloud-init.js';
+export * from './disk-images.js';
 export * from './paths.js';
 export * from './prepared-disks.js';

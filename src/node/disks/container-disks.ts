@@ -2,17 +2,17 @@
 // launcher's volume. Which mounts exist is read from the host's mount table, never from a record, so a restarted agent neither mounts
 // twice nor forgets one: a forgotten one would keep the kubelet from removing the pod.
 import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, mkdir, open, readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError } from '../../base/errors.js';
-import { containerDiskImage } from '../../core/storage/paths.js';
+import { containerDiskImage, kernelBootFile } from '../../core/storage/paths.js';
 import { pidsOfPod } from '../../linux/cgroup.js';
 import { bindFileReadOnly, findHostPaths, mountPointsBelow, readMounts, unmountLazily } from '../../linux/mount.js';
 import { isListening, peerOf } from '../../linux/peercred.js';
 import { readCommandLine } from '../../linux/proc.js';
-import { openBeneath, type SafePath, withBeneath } from '../../linux/safe-path.js';
+import { existsBeneath, openBeneath, type SafePath, withBeneath } from '../../linux/safe-path.js';
 import { text } from '../text.js';
 
 export interface ContainerDiskOptions {
@@ -39,13 +39,17 @@ const RETRY_MS = 1_000;
 
 interface Disk {
   readonly volume: string;
-  /** disk_<index>: how the side container is recognised. */
+  /** disk_<index>, kernel-boot: how the side container is recognised. */
   readonly id: string;
-  /** Name in the launcher's volume. */
+  /** Folder in the launcher's volume; undefined: the volume itself. */
+  readonly folder?: string;
+  /** Name in that folder. */
   readonly file: string;
   /** In the image; undefined: the only file below /disk. */
   readonly path: string | undefined;
 }
+
+const KERNEL_BOOT = 'kernel-boot';
 
 function containerDisksOf(vmi: VirtualMachineInstance): Disk[] {
   return (vmi.spec.volumes ?? []).flatMap((volume, index) => {
@@ -55,12 +59,19 @@ function containerDisksOf(vmi: VirtualMachineInstance): Disk[] {
   });
 }
 
+function kernelFilesOf({ spec }: VirtualMachineInstance): Disk[] {
+  const { kernelPath, initrdPath } = spec.domain.firmware?.kernelBoot?.container ?? {};
+  return [kernelPath, initrdPath].flatMap((path) =>
+    path ? [{ volume: 'kernel-boot-volume', id: KERNEL_BOOT, folder: KERNEL_BOOT, file: basename(kernelBootFile(path)), path }] : [],
+  );
+}
+
 export function createContainerDisks(options: ContainerDiskOptions): ContainerDisks {
   const hostPid = options.hostPid ?? 1;
   const mountNs = `/proc/${hostPid}/ns/mnt`;
   return {
     async mount(ctx, vmi, podUid) {
-      const disks = containerDisksOf(vmi);
+      const disks = [...containerDisksOf(vmi), ...kernelFilesOf(vmi)];
       const dir = disks.length === 0 ? undefined : await openVolume(options, hostPid, podUid);
       // Without this volume the pod mounts its images by itself.
       if (dir === undefined) return;
@@ -104,21 +115,21 @@ interface Place {
 
 async function mountDisk(ctx: Ctx, place: Place, disk: Disk): Promise<void> {
   const { options, hostPid, podUid } = place;
-  const target = join(options.hostPodsDir, volumeDir(podUid, 'container-disks'), disk.file);
+  const target = join(options.hostPodsDir, volumeDir(podUid, 'container-disks'), disk.folder ?? '', disk.file);
   const host = await readMounts(hostPid);
   if (host.some((mount) => mount.mountPoint === target)) return;
   const pid = await holderOf(place, disk);
   const source = await withDiskFile(pid, disk, (file) => openOnHost(hostPid, pid, file));
   try {
     ctx.log.info({ volume: disk.volume, source: source.resolved, target }, 'Mounting a container disk');
-    await bind(ctx, place, source, disk.file);
+    await bind(ctx, place, source, disk);
   } finally {
     await source.close();
   }
 }
 
-async function bind(ctx: Ctx, { options, hostPid, dir }: Place, source: SafePath, file: string): Promise<void> {
-  const handle = await openTarget(dir, file);
+async function bind(ctx: Ctx, { options, hostPid, dir }: Place, source: SafePath, { folder, file }: Disk): Promise<void> {
+  const handle = folder === undefined ? await openTarget(dir, file) : await openInFolder(dir, folder, file);
   try {
     await bindFileReadOnly(ctx, {
       source: source.pathForChild,
@@ -160,11 +171,18 @@ async function readEnvironment(pid: number): Promise<string[]> {
 /** Opens the disk file in the side container's root. */
 async function withDiskFile<T>(pid: number, disk: Disk, use: (file: SafePath) => Promise<T>): Promise<T> {
   const root = `/proc/${pid}/root`;
-  return withBeneath(root, disk.path ?? join('/disk', await onlyFile(root, disk.volume)), use);
+  const path = disk.path ?? join('/disk', await onlyFile(root, disk.volume));
+  const file = await openIfThere(root, path);
+  if (file === undefined) throw new KvError('Invalid', text.noSuchFile(disk.volume, path), { reason: 'ContainerDiskInvalid' });
+  try {
+    return await use(file);
+  } finally {
+    await file.close();
+  }
 }
 
 async function onlyFile(root: string, volume: string): Promise<string> {
-  const files = await withBeneath(root, '/disk', (dir) => readdir(dir.path));
+  const files = (await existsBeneath(root, '/disk')) ? await withBeneath(root, '/disk', (dir) => readdir(dir.path)) : [];
   const [file, ...more] = files;
   if (file === undefined || more.length > 0) {
     throw new KvError(
@@ -190,6 +208,11 @@ async function openOnHost(hostPid: number, pid: number, file: SafePath): Promise
   throw new KvError('Internal', `the file ${file.resolved} of a container disk is not visible in the host's mount namespace`, {
     reason: 'ContainerDiskNotVisible',
   });
+}
+
+async function openInFolder(dir: SafePath, folder: string, file: string): Promise<FileHandle> {
+  await mkdir(`${dir.path}/${folder}`, { recursive: true });
+  return withBeneath(dir.path, folder, (inside) => openTarget(inside, file));
 }
 
 /** The empty file that the disk is bound over; made anew if the launcher put something else there. */

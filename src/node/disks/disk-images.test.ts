@@ -1,0 +1,93 @@
+// Images are made where the launcher's pod has its volumes, never over something that is there, and each refusal says which volume it is.
+import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { VirtualMachineInstance } from '../../api/index.js';
+import { systemClock } from '../../base/clock.js';
+import { makeCtx } from '../../base/context.js';
+import { silentLogger } from '../../base/logger.js';
+import { clusterConfig } from '../../core/config/cluster-config.js';
+import { ensureDiskImages } from './disk-images.js';
+
+const DIR = 'var/run/kubevirt-private/vmi-disks/data';
+const MIB = 1024 * 1024;
+const ctx = makeCtx(new AbortController().signal, silentLogger, systemClock);
+let root: string;
+const image = (): string => join(root, DIR, 'disk.img');
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'kv-images-'));
+  mkdirSync(join(root, DIR), { recursive: true });
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+function claimed(storage: string, readOnly = false): VirtualMachineInstance {
+  const info = { capacity: { storage }, requests: { storage }, volumeMode: 'Filesystem' };
+  return {
+    apiVersion: 'kubevirt.io/v1',
+    kind: 'VirtualMachineInstance',
+    metadata: { name: 'vm', namespace: 'default' },
+    spec: {
+      domain: { devices: { disks: [{ name: 'data' }] } },
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'c', ...(readOnly ? { readOnly } : {}) } }],
+    },
+    status: { volumeStatus: [{ name: 'data', target: '', persistentVolumeClaimInfo: info }] },
+  };
+}
+
+const ensure = (vmi: VirtualMachineInstance): Promise<readonly string[]> =>
+  ensureDiskImages(ctx, vmi, { root, uid: process.getuid?.() ?? 0 }, clusterConfig());
+
+describe('ensureDiskImages', () => {
+  it('makes a sparse image of the size of the claim', async () => {
+    expect(await ensure(claimed('8Mi'))).toEqual([]);
+    const { size, blocks, mode } = statSync(image());
+    expect([size, blocks, mode & 0o777]).toEqual([8 * MIB, 0, 0o660 & ~process.umask()]);
+  });
+
+  it('keeps an image that is there', async () => {
+    writeFileSync(image(), 'content');
+    await ensure(claimed('8Mi'));
+    expect(readFileSync(image(), 'utf8')).toBe('content');
+  });
+
+  it.each<[string, () => VirtualMachineInstance, RegExp]>([
+    ['a volume that must hold an image', () => claimed('8Mi', true), /no disk\.img on PersistentVolumeClaim c for volume data/],
+    ['a claim larger than its filesystem', () => claimed('9Ei'), /disk of volume data on PersistentVolumeClaim c, not enough space/],
+    [
+      'a link',
+      () => {
+        symlinkSync('/etc/passwd', image());
+        return claimed('8Mi');
+      },
+      /disk\.img on PersistentVolumeClaim c of volume data is a symbolic link/,
+    ],
+    [
+      'a folder',
+      () => {
+        mkdirSync(image());
+        return claimed('8Mi');
+      },
+      /disk\.img on PersistentVolumeClaim c of volume data is no plain file/,
+    ],
+    [
+      'a volume that is not mounted',
+      () => {
+        rmSync(join(root, DIR), { recursive: true });
+        return claimed('8Mi');
+      },
+      /volume data \(PersistentVolumeClaim c\) is not mounted/,
+    ],
+  ])('says what is wrong: %s', async (_title, prepare, message) => {
+    await expect(ensure(prepare())).rejects.toThrow(message);
+  });
+
+  it('touches nothing behind a link', async () => {
+    const outside = join(root, 'outside');
+    writeFileSync(outside, 'secret');
+    symlinkSync(outside, image());
+    await expect(ensure(claimed('8Mi'))).rejects.toThrow();
+    expect(lstatSync(outside).size).toBe(6);
+  });
+});
