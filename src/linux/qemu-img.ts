@@ -19,10 +19,11 @@ const BACKING_FILE_OFFSET = 8;
 const INCOMPATIBLE_FEATURES = 72;
 const EXTERNAL_DATA_FILE = 4n;
 
-async function readHeader(path: string): Promise<Buffer> {
+async function readHeader(path: string, what: string): Promise<Buffer> {
   const file = await open(path, 'r').catch((err: NodeJS.ErrnoException) => {
     const code = err.code === 'ENOENT' ? 'NotReady' : 'Invalid';
-    throw new KvError(code, `cannot open the disk image ${path}: ${err.code ?? err.message}`, { cause: err });
+    const hint = err.code === 'EACCES' ? ': make user 107 its owner in the image, or let everybody read it' : '';
+    throw new KvError(code, `cannot open ${what}: ${err.code ?? err.message}${hint}`, { cause: err });
   });
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
@@ -32,21 +33,21 @@ async function readHeader(path: string): Promise<Buffer> {
   }
 }
 
-function refuseReferences(header: Buffer, path: string): void {
+function refuseReferences(header: Buffer, what: string): void {
   if (header.length >= 16 && header.readBigUInt64BE(BACKING_FILE_OFFSET) !== 0n) {
-    throw new KvError('Terminal', `the disk image ${path} has a backing file; flatten it with "qemu-img convert"`);
+    throw new KvError('Terminal', `${what} has a backing file; flatten it with "qemu-img convert"`);
   }
   const isVersion3 = header.length >= INCOMPATIBLE_FEATURES + 8 && header.readUInt32BE(4) >= 3;
   if (isVersion3 && (header.readBigUInt64BE(INCOMPATIBLE_FEATURES) & EXTERNAL_DATA_FILE) !== 0n) {
-    throw new KvError('Terminal', `the disk image ${path} keeps its data in another file; convert it with "qemu-img convert"`);
+    throw new KvError('Terminal', `${what} keeps its data in another file; convert it with "qemu-img convert"`);
   }
 }
 
-/** Format of an image a user brought; anything that is not qcow2 counts as raw. */
-export async function detectImageFormat(path: string): Promise<ImageFormat> {
-  const header = await readHeader(path);
+/** Format of an image a user brought; anything that is not qcow2 counts as raw. `what`: how errors call it. */
+export async function detectImageFormat(path: string, what = `the disk image ${path}`): Promise<ImageFormat> {
+  const header = await readHeader(path, what);
   if (header.length < 4 || header.readUInt32BE(0) !== QCOW2_MAGIC) return 'raw';
-  refuseReferences(header, path);
+  refuseReferences(header, what);
   return 'qcow2';
 }
 

@@ -61,15 +61,20 @@ async function placeDisk({ name, containerDisk }: Volume, index: number): Promis
     await link(await fileWithin(root, inside, what), image);
   }
   if (!(await exists(image))) throw new KvError('NotReady', `${what} is not mounted at ${image} yet`, { retry: { afterMs: 500 } });
-  return detectImageFormat(image);
+  return detectImageFormat(image, `the disk image of ${what}`);
 }
 
 async function placeKernel(vmi: VirtualMachineInstance): Promise<void> {
   const container = vmi.spec.domain.firmware?.kernelBoot?.container;
-  if (!container || !(await exists(KERNEL_BOOT_VOLUME))) return;
-  await mkdir(posix.dirname(kernelBootFile('any')), { recursive: true });
+  if (!container) return;
+  const isVolume = await exists(KERNEL_BOOT_VOLUME);
+  if (isVolume) await mkdir(posix.dirname(kernelBootFile('any')), { recursive: true });
   for (const path of [container.kernelPath, container.initrdPath]) {
-    if (path) await link(await fileWithin(KERNEL_BOOT_VOLUME, path, 'kernel boot'), kernelBootFile(path));
+    if (!path) continue;
+    const file = kernelBootFile(path);
+    if (isVolume) await link(await fileWithin(KERNEL_BOOT_VOLUME, path, 'kernel boot'), file);
+    if (!(await exists(file)))
+      throw new KvError('NotReady', `kernel boot: ${path} is not mounted at ${file} yet`, { retry: { afterMs: 500 } });
   }
 }
 
