@@ -1,146 +1,19 @@
 // virt-operator's installer against the simulated API server in virtual time: install, repair, rotate, update, remove, stay quiet.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Deployment, KubeObject, KubeVirt, Secret } from '../../src/api/index.js';
-import { createAuthority, createLeaf, readCertificate } from '../../src/base/crypto/certificates.js';
-import { silentLogger } from '../../src/base/logger.js';
-import { startInstaller } from '../../src/operators/installer/controller.js';
-import type { InstallEnv } from '../../src/operators/installer/install-context.js';
-import { RestClient } from '../../src/runtime/client.js';
-import { RuntimeManager } from '../../src/runtime/manager.js';
+import { readCertificate } from '../../src/base/crypto/certificates.js';
 import * as resources from '../../src/runtime/resources.js';
-import { SimApiServer } from './sim-api-server.js';
-import { VirtualClock } from './virtual-clock.js';
-
-const ENV: InstallEnv = {
-  namespace: 'kubevirt',
-  version: 'v0.1.0',
-  operatorImage: 'registry.example/kv/control:v0.1.0',
-  apiImage: 'registry.example/kv/control:v0.1.0',
-  controllerImage: 'registry.example/kv/control:v0.1.0',
-  handlerImage: 'registry.example/kv/control:v0.1.0',
-  launcherImage: 'registry.example/kv/launcher:v0.1.0',
-  extraEnv: { FLAVOUR: 'plain' },
-};
-
-const kubevirt = (name = 'kubevirt', spec: KubeVirt['spec'] = {}): KubeVirt => ({
-  apiVersion: 'kubevirt.io/v1',
-  kind: 'KubeVirt',
-  metadata: { name, namespace: 'kubevirt' },
-  spec,
-});
-
-type WithStatus = KubeObject & { spec?: { replicas?: number }; status?: unknown };
-
-/** Kubernetes' own controllers, as far as an installation sees them. */
-class Cluster {
-  readonly clock = new VirtualClock();
-  readonly server = new SimApiServer(this.clock);
-  readonly client = new RestClient({ transport: this.server.transport(), clock: this.clock });
-  /** Workloads that never get ready. */
-  readonly stuck = new Set<string>();
-  /** Objects of the virtual machine kinds that are left. */
-  instances = 0;
-
-  constructor() {
-    for (const name of ['node1', 'node2']) {
-      this.server.store.create('/nodes', {
-        kind: 'Node',
-        apiVersion: 'v1',
-        metadata: { name },
-        status: { nodeInfo: { architecture: 'amd64' } },
-      } as KubeObject);
-    }
-    this.server.store.onChange((collection, { object, type }) => {
-      if (type === 'DELETED') return;
-      if (collection === 'apps/deployments' || collection === 'apps/daemonsets') this.#rollOut(collection, object);
-      if (!collection.endsWith('/customresourcedefinitions')) return;
-      if (object.metadata.deletionTimestamp) this.#empty(object);
-      else this.#establish(collection, object);
-    });
-  }
-
-  #rollOut(collection: string, object: WithStatus): void {
-    const { generation = 1, name = '' } = object.metadata;
-    if ((object.status as { observedGeneration?: number } | undefined)?.observedGeneration === generation) return;
-    this.clock.after(2000, () => {
-      const now = this.server.store.list(collection).find(({ metadata }) => metadata.uid === object.metadata.uid);
-      if (!now || now.metadata.generation !== generation) return;
-      const n = this.stuck.has(name) ? 0 : (object.spec?.replicas ?? 2);
-      const status = { observedGeneration: generation, replicas: n, updatedReplicas: n, availableReplicas: n };
-      const agents = { desiredNumberScheduled: 2, updatedNumberScheduled: n, numberAvailable: n };
-      this.server.store.update(collection, { ...now, status: { ...status, ...agents } } as KubeObject, 'status');
-    });
-  }
-
-  #establish(collection: string, crd: WithStatus): void {
-    if (crd.status) return;
-    this.clock.after(300, () => {
-      const now: WithStatus | undefined = this.server.store.list(collection).find(({ metadata }) => metadata.uid === crd.metadata.uid);
-      if (!now || now.status) return;
-      const conditions = [{ type: 'Established', status: 'True' }];
-      this.server.store.update(collection, { ...now, status: { conditions } } as KubeObject, 'status');
-    });
-  }
-
-  #empty(crd: KubeObject): void {
-    this.clock.after(500, () => {
-      const now = this.server.store
-        .list('apiextensions.k8s.io/customresourcedefinitions')
-        .find(({ metadata }) => metadata.uid === crd.metadata.uid);
-      if (!now || this.instances > 0) return;
-      const conditions = [{ type: 'Terminating', status: 'False', reason: 'InstanceDeletionCompleted' }];
-      this.server.store.update(
-        'apiextensions.k8s.io/customresourcedefinitions',
-        { ...now, status: { conditions } } as KubeObject,
-        'status',
-      );
-    });
-  }
-
-  async kv(name = 'kubevirt'): Promise<KubeVirt | undefined> {
-    return await this.client.find(resources.KUBEVIRTS, `kubevirt/${name}`);
-  }
-
-  /** `Available:True …` */
-  async conditions(name?: string): Promise<string> {
-    const kv = await this.kv(name);
-    return (kv?.status?.conditions ?? []).map(({ type, status, reason }) => `${type}:${status}:${reason}`).join(' ');
-  }
-
-  async until(condition: string): Promise<void> {
-    await this.clock.eventually(async () => expect(await this.conditions()).toContain(condition), 120_000, 500);
-  }
-
-  count(): number {
-    return this.server.writes.length;
-  }
-}
+import { Cluster, ENV, kubevirt } from './installer-world.js';
 
 describe('installer', () => {
   let cluster: Cluster;
-
-  const operate = (env: InstallEnv = ENV): (() => Promise<void>) => {
-    const stop = new AbortController();
-    const { clock, server } = cluster;
-    const manager = new RuntimeManager({ name: 'virt-operator', transport: server.transport(), clock, log: silentLogger });
-    startInstaller(manager, env, {
-      createAuthority: (...of) => clock.hold(createAuthority(...of)),
-      createLeaf: (...of) => clock.hold(createLeaf(...of)),
-    });
-    const running = manager.run(stop.signal);
-    return async () => {
-      stop.abort();
-      await clock.advance(1);
-      await running;
-    };
-  };
 
   beforeEach(() => {
     cluster = new Cluster();
   });
 
   it('installs in order, says what it waits for, and then stays quiet', async () => {
-    const stop = operate();
+    const stop = cluster.operate();
     cluster.stuck.add('virt-api');
     await cluster.client.create(resources.KUBEVIRTS, kubevirt());
     await cluster.until('Progressing:True:DeploymentInProgress');
@@ -181,7 +54,7 @@ describe('installer', () => {
   });
 
   it('puts back what is deleted or changed, and removes what it no longer wants', async () => {
-    const stop = operate();
+    const stop = cluster.operate();
     await cluster.client.create(resources.KUBEVIRTS, kubevirt());
     await cluster.until('Available:True');
     await cluster.client.delete(resources.CLUSTER_ROLES, 'kubevirt.io:admin');
@@ -207,7 +80,7 @@ describe('installer', () => {
   });
 
   it('renews certificates before they end, trusting old and new authority for a while', async () => {
-    const stop = operate();
+    const stop = cluster.operate();
     const selfSigned = { ca: { duration: '10h' }, server: { duration: '4h' } };
     await cluster.client.create(resources.KUBEVIRTS, kubevirt('kubevirt', { certificateRotateStrategy: { selfSigned } }));
     await cluster.until('Available:True');
@@ -236,12 +109,19 @@ describe('installer', () => {
   });
 
   it('lets agents go first when it is updated, and keeps Available', async () => {
-    let stop = operate();
+    let stop = cluster.operate();
     await cluster.client.create(resources.KUBEVIRTS, kubevirt());
     await cluster.until('Available:True:AllComponentsReady');
     await stop();
     const image = 'registry.example/kv/control:v0.2.0';
-    stop = operate({ ...ENV, version: 'v0.2.0', operatorImage: image, apiImage: image, controllerImage: image, handlerImage: image });
+    stop = cluster.operate({
+      ...ENV,
+      version: 'v0.2.0',
+      operatorImage: image,
+      apiImage: image,
+      controllerImage: image,
+      handlerImage: image,
+    });
     await cluster.until('Available:True:UpdateInProgress');
     const imageOf = async (name: string): Promise<string | undefined> => {
       const { spec }: Deployment = await cluster.client.get(resources.DEPLOYMENTS, `kubevirt/${name}`);
@@ -257,7 +137,7 @@ describe('installer', () => {
   });
 
   it('follows the CR: placement and pull policy', async () => {
-    const stop = operate();
+    const stop = cluster.operate();
     await cluster.client.create(resources.KUBEVIRTS, kubevirt());
     await cluster.until('Available:True');
     await cluster.client.mergePatch(resources.KUBEVIRTS, 'kubevirt/kubevirt', {
@@ -275,8 +155,100 @@ describe('installer', () => {
     await stop();
   });
 
+  const commonNames = (): string[] =>
+    ['virtualmachineclusterinstancetypes', 'virtualmachineclusterpreferences'].flatMap((plural) =>
+      cluster.server.store.list(`instancetype.kubevirt.io/${plural}`).map(({ metadata }) => metadata.name ?? ''),
+    );
+
+  it('keeps the common instance types and preferences, unless the CR does not want them', async () => {
+    const stop = cluster.operate();
+    await cluster.client.create(resources.KUBEVIRTS, kubevirt());
+    await cluster.until('Available:True');
+    const all = commonNames();
+    expect(all).toEqual(expect.arrayContaining(['u1.small', 'rt1.8xlarge', 'fedora', 'windows.2k25.virtio']));
+    const small = {
+      group: 'instancetype.kubevirt.io',
+      version: 'v1beta1',
+      plural: 'virtualmachineclusterinstancetypes',
+      kind: '',
+      namespaced: false,
+    };
+    await cluster.client.delete(small, 'u1.small');
+    await cluster.clock.eventually(async () => expect(commonNames()).toHaveLength(all.length));
+    expect((await cluster.kv())?.status?.generations?.filter(({ group }) => group.startsWith('instancetype'))).toEqual([]);
+    await cluster.client.mergePatch(resources.KUBEVIRTS, 'kubevirt/kubevirt', {
+      spec: { configuration: { commonInstancetypesDeployment: { enabled: false } } },
+    });
+    await cluster.clock.eventually(async () => expect(commonNames()).toEqual([]));
+    await cluster.until('Available:True');
+    await stop();
+  });
+
+  it('applies the patches and flags of the CR, and says which one does not fit', async () => {
+    const stop = cluster.operate();
+    const patch = (resourceName: string, type: string, content: unknown): object => ({
+      resourceType: 'Deployment',
+      resourceName,
+      type,
+      patch: JSON.stringify(content),
+    });
+    const customizeComponents = {
+      flags: { api: { v: '4' } },
+      patches: [patch('virt-controller', 'strategic', { spec: { replicas: 3 } })],
+    };
+    await cluster.client.create(resources.KUBEVIRTS, kubevirt('kubevirt', { customizeComponents } as KubeVirt['spec']));
+    await cluster.until('Available:True');
+    const { spec } = await cluster.client.get(resources.DEPLOYMENTS, 'kubevirt/virt-api');
+    expect(spec?.template.spec?.containers[0]?.args?.slice(-2)).toEqual(['--v', '4']);
+    expect((await cluster.client.get(resources.DEPLOYMENTS, 'kubevirt/virt-controller')).spec?.replicas).toBe(3);
+    expect((await cluster.client.get(resources.POD_DISRUPTION_BUDGETS, 'kubevirt/virt-controller-pdb')).spec?.minAvailable).toBe(2);
+
+    const broken = { patches: [patch('virt-api', 'json', [{ op: 'remove', path: '/spec/nothing' }])] };
+    await cluster.client.mergePatch(resources.KUBEVIRTS, 'kubevirt/kubevirt', { spec: { customizeComponents: broken } });
+    await cluster.until('Degraded:True:DeploymentFailed');
+    const said = (await cluster.kv())?.status?.conditions?.find(({ type }) => type === 'Degraded')?.message;
+    expect(said).toContain('the json patch of Deployment virt-api in spec.customizeComponents does not fit virt-api');
+    await cluster.client.mergePatch(resources.KUBEVIRTS, 'kubevirt/kubevirt', { spec: { customizeComponents: null } });
+    await cluster.until('Available:True');
+    await stop();
+  });
+
+  it('brings monitoring when the Prometheus operator appears, and takes it away with everything else', async () => {
+    const stop = cluster.operate();
+    await cluster.client.create(resources.KUBEVIRTS, kubevirt());
+    await cluster.until('Available:True');
+    const monitored = (): string[] =>
+      ['servicemonitors', 'prometheusrules'].flatMap((plural) =>
+        cluster.server.store.list(`monitoring.coreos.com/${plural}`).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+      );
+    expect(monitored()).toEqual([]);
+    await cluster.client.create(resources.SERVICE_ACCOUNTS, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'prometheus-k8s', namespace: 'monitoring' },
+    });
+    for (const plural of ['servicemonitors', 'prometheusrules']) {
+      const spec = { group: 'monitoring.coreos.com', names: { plural, kind: plural }, scope: 'Namespaced', versions: [] };
+      await cluster.client.create(resources.CUSTOM_RESOURCE_DEFINITIONS, {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: `${plural}.monitoring.coreos.com` },
+        spec,
+      });
+    }
+    const name = 'prometheus-kubevirt-rules';
+    await cluster.clock.eventually(async () => expect(monitored()).toEqual([`monitoring/${name}`, `kubevirt/${name}`]));
+    const before = cluster.count();
+    await cluster.clock.advance(10 * 60_000);
+    expect(cluster.server.writes.slice(before)).toEqual([]);
+    await cluster.client.delete(resources.KUBEVIRTS, 'kubevirt/kubevirt');
+    await cluster.clock.eventually(async () => expect(await cluster.kv()).toBeUndefined());
+    expect(monitored()).toEqual([]);
+    await stop();
+  });
+
   it('refuses a second CR', async () => {
-    const stop = operate();
+    const stop = cluster.operate();
     await cluster.client.create(resources.KUBEVIRTS, kubevirt());
     await cluster.until('Available:True');
     await cluster.client.create(resources.KUBEVIRTS, kubevirt('another'));
@@ -288,7 +260,7 @@ describe('installer', () => {
   });
 
   it('removes everything, virtual machines first, and can install again', async () => {
-    const stop = operate();
+    const stop = cluster.operate();
     await cluster.client.create(resources.KUBEVIRTS, kubevirt());
     await cluster.until('Available:True');
     cluster.instances = 1;

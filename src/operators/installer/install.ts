@@ -22,6 +22,8 @@ export interface InstallInput {
   readonly lifetimes: Lifetimes;
   /** The pods of a component, by its name. */
   readonly podsOf: (component: string) => readonly Pod[];
+  /** Something that the set depends on was not read yet when it was rendered. */
+  readonly isReading: boolean;
   /** 'fresh': API first, so that nothing is accepted that nobody checks. 'update': agents first, so that no launcher meets an older
    * one. 'steady': everything at once. */
   readonly order: 'fresh' | 'update' | 'steady';
@@ -50,7 +52,7 @@ export async function install(input: InstallInput, ctx: Ctx): Promise<InstallOut
   await applier.applyAll([...renderTrusting(set.trusting, trust.bundle), ...set.budgets], ctx);
   const { gap, created, isApiReady } = await applyWorkloads(input, applier, ctx);
   const commonGap = isApiReady ? await applyCommon(input, applier, ctx) : undefined;
-  const isReading = kinds.isReading();
+  const isReading = input.isReading || kinds.isReading();
   if (created && !isReading) await removeObsolete(client, managedNow(kinds), applier.applied, ctx);
   const nextAt = commonGap || isReading ? ctx.now() + LOOK_AGAIN_MS : keeper.nextAt;
   return { gap: gap ?? commonGap, created, generations: applier.generations, nextAt };

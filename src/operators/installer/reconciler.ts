@@ -37,6 +37,9 @@ interface Observed {
   readonly set: InstallSet;
   readonly target: Target;
   readonly shape: ClusterShape;
+  readonly isReading: boolean;
+  /** Its kinds are served, but it runs nowhere. */
+  readonly awaitsPrometheus: boolean;
   /** Why this CR cannot be installed as it is. */
   readonly problem?: string;
 }
@@ -44,6 +47,8 @@ interface Observed {
 /** Before the CRDs of an old version carried the prefix. */
 const OLD_FINALIZER = 'foregroundDeleteKubeVirt';
 const LATEST_API_VERSION = 'v1';
+/** Nobody tells when its account is made: that lies in a namespace that is not ours. */
+const PROMETHEUS_RECHECK_MS = 5 * 60_000;
 
 export const reconcileKubeVirt =
   (deps: InstallerDeps): Reconcile =>
@@ -58,10 +63,20 @@ async function observe({ client, env, kinds, kubevirts, shape }: InstallerDeps, 
   const kv = kubevirts().find((one) => keyOf(one) === key);
   if (!kv) return undefined;
   const cluster = shape();
-  const monitoring = kinds.monitoring() ? await findMonitoring(client, kv.spec) : undefined;
+  const isReading = kinds.isReading();
+  const isMonitored = kinds.monitoring() !== undefined;
+  const monitoring = isMonitored ? await findMonitoring(client, kv.spec) : undefined;
   const context = installContext(kv, env, { schedulableNodes: cluster.schedulableNodes, monitoring });
   const { set, problem } = rendered(context, clusterConfig(kv));
-  return { kv, set, target: targetOf(context, set), shape: cluster, ...(problem ? { problem } : {}) };
+  return {
+    kv,
+    set,
+    target: targetOf(context, set),
+    shape: cluster,
+    isReading,
+    awaitsPrometheus: isMonitored && !monitoring,
+    ...(problem ? { problem } : {}),
+  };
 }
 
 /** Patches of the CR's owner that do not fit are a `problem`, and what would be installed without them is shown. */
@@ -91,15 +106,18 @@ async function bringUp(deps: InstallerDeps, seen: Observed, ctx: Ctx): Promise<N
     await report(deps, adopted, { kind: 'failed', message: messageOf(err) }, ctx);
     throw err;
   }
-  const { gap, created, generations, nextAt } = outcome;
+  const { gap, created, generations } = outcome;
+  const nextAt = seen.awaitsPrometheus ? Math.min(outcome.nextAt, ctx.now() + PROMETHEUS_RECHECK_MS) : outcome.nextAt;
   const situation: Situation = gap
     ? { kind: 'deploying', gap, created }
     : { kind: 'ready', generation: adopted.kv.metadata.generation ?? 0 };
   await report(deps, adopted, situation, ctx, generations);
-  return Number.isFinite(nextAt) ? { afterMs: Math.max(1000, nextAt - ctx.now()), why: gap ?? 'a certificate is due' } : undefined;
+  return Number.isFinite(nextAt)
+    ? { afterMs: Math.max(1000, nextAt - ctx.now()), why: gap ?? 'a certificate is due, or Prometheus may have come' }
+    : undefined;
 }
 
-function installInput(deps: InstallerDeps, { kv, set, target }: Observed): Parameters<typeof install>[0] {
+function installInput(deps: InstallerDeps, { kv, set, target, isReading }: Observed): Parameters<typeof install>[0] {
   const status = kv.status ?? {};
   return {
     client: deps.client,
@@ -110,6 +128,7 @@ function installInput(deps: InstallerDeps, { kv, set, target }: Observed): Param
     pass: { target, product: productLabels(kv, target.version), lastSeen: status.generations ?? [] },
     lifetimes: lifetimes(kv.spec),
     podsOf: deps.podsOf,
+    isReading,
     order: rolloutOrder(status, target),
   };
 }
