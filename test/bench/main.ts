@@ -1,5 +1,5 @@
-// `npm run bench -- boot|footprint|idle [--json] [--keep]`: measures on the local cluster and prints tables on standard output, or the
-// raw data with --json; progress goes to standard error. Only argv and the exit code live here.
+// `npm run bench -- boot|footprint|idle|streams [--json] [--keep]`: measures, on the local cluster where one is needed, and prints tables on
+// standard output, or the raw data with --json; progress goes to standard error. Only argv and the exit code live here.
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../src/base/errors.js';
 import { timedLog } from '../cluster/progress.js';
@@ -8,9 +8,12 @@ import { footprint } from './footprint.js';
 import { idle } from './idle.js';
 import { type Bench, prepare } from './prepare.js';
 import { type Report, renderJson, renderReport } from './report.js';
+import { streams } from './streams.js';
 
 const BENCHES: Readonly<Record<string, (bench: Bench) => Promise<Report>>> = { boot, footprint, idle };
-const USAGE = `usage: npm run bench -- ${Object.keys(BENCHES).join('|')} [--json] [--keep]`;
+/** Those that need no cluster. */
+const STANDALONE: Readonly<Record<string, () => Promise<Report>>> = { streams };
+const USAGE = `usage: npm run bench -- ${[...Object.keys(BENCHES), ...Object.keys(STANDALONE)].join('|')} [--json] [--keep]`;
 
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -18,13 +21,16 @@ async function main(args: readonly string[]): Promise<number> {
     options: { json: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
     allowPositionals: true,
   });
-  const measure = BENCHES[positionals[0] ?? ''];
-  if (!measure || positionals.length !== 1) throw new Error(USAGE);
+  const [name = '', ...others] = positionals;
+  const print = (result: Report): void => void process.stdout.write(`${values.json ? renderJson(result) : renderReport(result)}\n`);
+  const [measure, alone] = [BENCHES[name], STANDALONE[name]];
+  if (others.length > 0 || !(measure ?? alone)) throw new Error(USAGE);
+  if (alone) print(await alone());
+  if (!measure) return 0;
   const log = timedLog((line) => process.stderr.write(`${line}\n`));
   const bench = await prepare(log, values.keep);
   try {
-    const result = await measure(bench);
-    process.stdout.write(`${values.json ? renderJson(result) : renderReport(result)}\n`);
+    print(await measure(bench));
     return 0;
   } finally {
     await bench.close();
