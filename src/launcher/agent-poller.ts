@@ -1,5 +1,6 @@
-// Talks to the guest agent while its channel is open: learns what it can do, asks now and then for what ends in VMI status, and passes
-// commands on. Nothing is asked of a guest without agent. All calls go over the session's second connection, as a guest may be slow.
+// Talks to the guest agent while its channel is open: learns what it can do, asks about each topic at the topic's own pace, keeps the last answers
+// and passes commands on. Nothing is asked of a guest without agent, and never two things at a time: an agent that hangs holds up one question.
+// All calls go over the session's second connection, as a guest may be slow.
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { KvError, messageOf } from '../base/errors.js';
@@ -35,16 +36,35 @@ interface Deps {
   readonly reporter: Pick<Reporter, 'refresh'>;
   readonly intervals: AgentIntervals;
   readonly domain: string;
+  /** Told when the agent is there and has said what it can do, and when it is gone. */
+  readonly onChange?: (isThere: boolean) => void;
+}
+
+interface Topic {
+  readonly everyMs: number;
+  poll(): Promise<void>;
+}
+
+interface Turn extends Topic {
+  at: number;
+  /** Until the next one; grows up to everyMs. */
+  intervalMs: number;
 }
 
 const COMMAND_TIMEOUT_S = 10;
+/** A command of the user waits behind at most one question of ours. */
+const POLL_TIMEOUT_S = 5;
 const FIRST_POLL_MS = 10_000;
+/** As many entries of each list does the overview have. */
+const OVERVIEW = 10;
 const NO_AGENT: AgentVersion = { version: '', commands: [] };
 
 export class AgentPoller {
   readonly #deps: Deps;
   #version = NO_AGENT;
   #timezone: string | undefined;
+  #users: GuestUser[] | undefined;
+  #filesystems: GuestFilesystem[] | undefined;
   /** Aborted when the channel closes. */
   #open: AbortController | undefined;
 
@@ -60,19 +80,17 @@ export class AgentPoller {
     else this.#end();
   }
 
-  /** Told together with the first answers: each report may end in a write to the cluster. */
   #begin(): void {
-    const { versionMs, sysMs } = this.#deps.intervals;
-    const open = new AbortController();
-    this.#open = open;
-    // The first round asks for the version itself: it needs the list of commands.
-    void this.#repeat(open.signal, () => this.#pollSystem(), 0, sysMs);
-    void this.#repeat(open.signal, () => this.#pollVersion(), versionMs, versionMs);
+    this.#open = new AbortController();
+    this.#run(this.#open.signal).catch((err: unknown) => this.#deps.ctx.log.error({ err }, 'Polling the guest agent ended'));
   }
 
   #end(): void {
     this.stop();
     this.#version = NO_AGENT;
+    this.#users = undefined;
+    this.#filesystems = undefined;
+    this.#deps.onChange?.(false);
     // While the guest shuts down its agent always goes; the next state tells that too.
     if (!this.#deps.record.shutdownRequested) void this.#deps.reporter.refresh();
   }
@@ -82,28 +100,70 @@ export class AgentPoller {
     this.#open = undefined;
   }
 
-  /** After `firstMs`, 10 s later, and twice as long each time until `everyMs`. */
-  async #repeat(signal: AbortSignal, poll: () => Promise<void>, firstMs: number, everyMs: number): Promise<void> {
-    const { ctx, reporter } = this.#deps;
-    let [wait, next] = [firstMs, Math.min(FIRST_POLL_MS, everyMs)];
-    for (;;) {
-      await sleep(ctx.clock, wait, signal);
+  get #topics(): Topic[] {
+    const { versionMs, fsFreezeMs, sysMs, userMs, fileMs } = this.#deps.intervals;
+    return [
+      // Before the others, which need the list of commands; a frozen guest refuses most of them.
+      { everyMs: versionMs, poll: () => this.#pollVersion() },
+      { everyMs: fsFreezeMs, poll: () => this.#pollFrozen() },
+      { everyMs: sysMs, poll: () => this.#pollSystem() },
+      {
+        everyMs: userMs,
+        poll: async () => {
+          this.#users = (await this.#ask('guest-get-users', readUsers)) ?? this.#users;
+        },
+      },
+      {
+        everyMs: fileMs,
+        poll: async () => {
+          this.#filesystems = (await this.#ask('guest-get-fsinfo', readFilesystems)) ?? this.#filesystems;
+        },
+      },
+    ];
+  }
+
+  /** One question after the other, each topic when it is due: at once, 10 s later, and twice as long each time until its own interval. */
+  async #run(signal: AbortSignal): Promise<void> {
+    const { ctx } = this.#deps;
+    const turns = this.#topics.map((topic): Turn => ({ ...topic, at: ctx.now(), intervalMs: Math.min(FIRST_POLL_MS, topic.everyMs) }));
+    // Each report may end in a write to the cluster: the first one waits for the facts.
+    for (const turn of turns) if (!signal.aborted) await this.#take(turn);
+    if (signal.aborted) return;
+    this.#deps.onChange?.(true);
+    await this.#deps.reporter.refresh();
+    while (!signal.aborted) {
+      const next = turns.reduce((first, turn) => (turn.at < first.at ? turn : first));
+      await sleep(ctx.clock, Math.max(0, next.at - ctx.now()), signal);
       if (signal.aborted) return;
-      // An agent that does not answer is asked again at the next turn; the guest may be booting.
-      await poll().catch((err: unknown) => ctx.log.debug({ reason: messageOf(err) }, 'The guest agent did not answer'));
-      if (!signal.aborted) void reporter.refresh();
-      [wait, next] = [next, Math.min(next * 2, everyMs)];
+      const before = JSON.stringify(this.#deps.record.guest);
+      await this.#take(next);
+      if (!signal.aborted && JSON.stringify(this.#deps.record.guest) !== before) void this.#deps.reporter.refresh();
     }
   }
 
+  async #take(turn: Turn): Promise<void> {
+    const { ctx } = this.#deps;
+    // An agent that does not answer is asked again at the next turn; the guest may be booting.
+    await turn.poll().catch((err: unknown) => ctx.log.debug({ reason: messageOf(err) }, 'The guest agent did not answer'));
+    turn.at = ctx.now() + turn.intervalMs;
+    turn.intervalMs = Math.min(turn.intervalMs * 2, turn.everyMs);
+  }
+
   async #pollVersion(): Promise<void> {
-    this.#version = readVersion(await this.command({ execute: 'guest-info' }));
+    this.#version = readVersion(await this.command({ execute: 'guest-info' }, POLL_TIMEOUT_S));
+    const commands = this.#version.commands.filter(({ enabled }) => enabled).map(({ name }) => name);
+    this.#update({ agent: { version: this.#version.version, commands } });
+  }
+
+  /** A guest that was reset while frozen is no longer frozen. */
+  async #pollFrozen(): Promise<void> {
+    const status = await this.#ask('guest-fsfreeze-status', readFreezeStatus);
+    const { record } = this.#deps;
+    const { fsFreezeStatus: _, ...rest } = record.guest;
+    record.guest = status === 'frozen' ? { ...rest, fsFreezeStatus: status } : rest;
   }
 
   async #pollSystem(): Promise<void> {
-    if (this.#version === NO_AGENT) await this.#pollVersion();
-    // First, as a frozen guest refuses the other questions. A guest that was reset while frozen is no longer frozen.
-    this.#updateFrozen(await this.#ask('guest-fsfreeze-status', readFreezeStatus));
     const osInfo = await this.#ask('guest-get-osinfo', readOsInfo);
     const hostname = await this.#ask('guest-get-host-name', readHostname);
     const interfaces = await this.#ask('guest-network-get-interfaces', readInterfaces);
@@ -115,24 +175,27 @@ export class AgentPoller {
     });
   }
 
-  #updateFrozen(status: string | undefined): void {
-    const { record } = this.#deps;
-    const { fsFreezeStatus: _, ...rest } = record.guest;
-    record.guest = status === 'frozen' ? { ...rest, fsFreezeStatus: status } : rest;
-  }
-
   #update(found: GuestFacts): void {
     const { record } = this.#deps;
     record.guest = { ...record.guest, ...found };
   }
 
   async #ask<T>(execute: string, read: (answer: unknown) => T): Promise<T | undefined> {
-    return this.supports(execute) ? read(await this.command({ execute })) : undefined;
+    return this.supports(execute) ? read(await this.command({ execute }, POLL_TIMEOUT_S)) : undefined;
   }
 
   /** The agent is there and says it knows the command. */
   supports(execute: string): boolean {
     return this.#open !== undefined && this.#version.commands.some(({ name, enabled }) => name === execute && enabled);
+  }
+
+  /** The answer as the agent gives it; undefined when it cannot tell. For statistics. */
+  ask(execute: string): Promise<unknown> {
+    return this.#ask(execute, (answer) => answer);
+  }
+
+  get version(): string {
+    return this.#version.version;
   }
 
   /** Runs one command; a KvError says when no agent answers. */
@@ -149,29 +212,30 @@ export class AgentPoller {
     }
   }
 
+  /** Who was logged in when the agent was last asked, a moment ago. */
   async users(): Promise<{ items: GuestUser[] }> {
-    return { items: readUsers(await this.command({ execute: 'guest-get-users' })) };
+    this.#users ??= readUsers(await this.command({ execute: 'guest-get-users' }));
+    return { items: this.#users };
   }
 
   async filesystems(): Promise<{ items: GuestFilesystem[] }> {
-    return { items: readFilesystems(await this.command({ execute: 'guest-get-fsinfo' })) };
+    this.#filesystems ??= readFilesystems(await this.command({ execute: 'guest-get-fsinfo' }));
+    return { items: this.#filesystems };
   }
 
-  /** VirtualMachineInstanceGuestAgentInfo. */
+  /** VirtualMachineInstanceGuestAgentInfo, from the last answers. */
   async info(): Promise<Record<string, unknown>> {
     const { guest } = this.#deps.record;
     if (!this.#open) throw new KvError('NotReady', text.noAgent(this.#deps.record.identity.name));
     if (this.#version === NO_AGENT) await this.#pollVersion();
-    const users = await this.#ask('guest-get-users', readUsers);
-    const disks = await this.#ask('guest-get-fsinfo', readFilesystems);
     return {
       guestAgentVersion: this.#version.version,
       supportedCommands: this.#version.commands,
       ...(guest.hostname === undefined ? {} : { hostname: guest.hostname }),
       os: guest.osInfo ?? {},
       ...(this.#timezone === undefined ? {} : { timezone: this.#timezone }),
-      userList: users ?? [],
-      fsInfo: { disks: disks ?? [] },
+      userList: (this.#users ?? []).slice(0, OVERVIEW),
+      fsInfo: { disks: (this.#filesystems ?? []).slice(0, OVERVIEW) },
       ...(guest.fsFreezeStatus === undefined ? {} : { fsFreezeStatus: guest.fsFreezeStatus }),
     };
   }

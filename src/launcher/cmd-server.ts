@@ -1,27 +1,31 @@
-// The command service's methods tied to what does them. One table; methods this launcher does not offer are left out and answered
-// as unknown by the rpc room.
+// The command service's methods tied to what does them. One table, and every method is in it: what is not offered yet says so.
 
 import type { VirtualMachineInstance } from '../api/index.js';
 import { KvError } from '../base/errors.js';
 import type { CmdHandlers } from '../rpc/index.js';
 import type { AgentPoller } from './agent-poller.js';
 import type { GuestCommands } from './guest-commands.js';
+import type { Inspection } from './inspection.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { DomainManager } from './manager.js';
+import type { MemoryDump } from './memory-dump.js';
 import type { VmRecord } from './report.js';
 import type { Reporter } from './reporter.js';
 import type { LibvirtSession } from './session.js';
+import { text } from './text.js';
 
 export interface CmdTargets {
   /** libvirt's name of the domain. */
   readonly domain: string;
   readonly identity: VmRecord['identity'];
-  readonly manager: Pick<DomainManager, 'sync'>;
+  readonly manager: Pick<DomainManager, 'sync' | 'hotplugHostDevices' | 'syncCpus' | 'syncMemory'>;
   readonly lifecycle: Lifecycle;
   readonly guest: GuestCommands;
   readonly agent: AgentPoller;
   readonly reporter: Reporter;
   readonly session: LibvirtSession;
+  readonly inspection: Inspection;
+  readonly memoryDump: MemoryDump;
 }
 
 /** A pod serves one VMI: a request for another one came to the wrong socket. Backup hooks know the name only. */
@@ -32,8 +36,24 @@ function assertOwn({ name, namespace, uid }: VmRecord['identity'], { metadata }:
   throw new KvError('Conflict', `this launcher serves VMI ${namespace}/${name} (${uid}), not ${asked}`, { retry: 'never' });
 }
 
-export function cmdHandlers(targets: CmdTargets): CmdHandlers {
-  const { domain, identity, manager, lifecycle, guest, agent, reporter, session } = targets;
+/** Answered, not performed: with the reason, for those who wait. */
+const notYet = (what: string) => async (): Promise<never> => {
+  throw new KvError('NotImplemented', text.notImplemented(what));
+};
+
+/** Calls of the node agents of both ends of a live migration, and of backups. */
+const LATER = {
+  migrateVirtualMachine: notYet('live migration'),
+  syncMigrationTarget: notYet('live migration'),
+  cancelVirtualMachineMigration: notYet('live migration'),
+  signalTargetPodCleanup: notYet('live migration'),
+  finalizeVirtualMachineMigration: notYet('live migration'),
+  backupVirtualMachine: notYet('backup with changed block tracking'),
+  redefineCheckpoint: notYet('backup with changed block tracking'),
+} as const satisfies CmdHandlers;
+
+export function cmdHandlers(targets: CmdTargets): Required<CmdHandlers> {
+  const { domain, identity, manager, lifecycle, guest, agent, reporter, session, inspection, memoryDump } = targets;
   const own = (vmi: VirtualMachineInstance): VirtualMachineInstance => {
     assertOwn(identity, vmi);
     return vmi;
@@ -46,7 +66,11 @@ export function cmdHandlers(targets: CmdTargets): CmdHandlers {
     await work();
   };
   return {
+    ...LATER,
     syncVirtualMachine: async (vmi, options) => manager.sync(own(vmi), options),
+    hotplugHostDevices: async (vmi, options) => manager.hotplugHostDevices(own(vmi), options),
+    syncVirtualMachineCPUs: async (vmi, options) => manager.syncCpus(own(vmi), options),
+    syncVirtualMachineMemory: async (vmi) => manager.syncMemory(own(vmi)),
     pauseVirtualMachine: forOwn(() => lifecycle.pause()),
     unpauseVirtualMachine: forOwn(() => lifecycle.unpause()),
     resetVirtualMachine: forOwn(() => lifecycle.reset()),
@@ -63,6 +87,26 @@ export function cmdHandlers(targets: CmdTargets): CmdHandlers {
     getGuestInfo: () => agent.info(),
     getUsers: () => agent.users(),
     getFilesystems: () => agent.filesystems(),
+    getDomainStats: () => inspection.stats(),
+    getDomainDirtyRateStats: () => inspection.dirtyRate(),
+    getVMStats: (wanted) => inspection.vmStats(wanted),
+    getScreenshot: async (vmi) => {
+      own(vmi);
+      return inspection.screenshot();
+    },
+    virtualMachineMemoryDump: async (vmi, path) => {
+      own(vmi);
+      await memoryDump.start(path);
+    },
+    getSEVInfo: () => inspection.sevInfo(),
+    getLaunchMeasurement: async (vmi) => {
+      own(vmi);
+      return inspection.launchMeasurement();
+    },
+    injectLaunchSecret: async (vmi, options) => {
+      own(vmi);
+      await inspection.injectSecret(options);
+    },
     getQemuVersion: () => session.connection.hypervisorVersion(),
     guestPing: async (asked, timeoutSeconds) => {
       forDomain(asked);

@@ -1,9 +1,9 @@
 // What the launcher does about libvirt's events: have the state read again, follow the guest agent, tell the user of failing disks and
 // panics. One domain lives here, so events of others (there are none) are ignored.
 import type { Ctx } from '../base/context.js';
+import { describeLive, parseXml } from '../core/converter/index.js';
 import type { DomainEvent } from '../libvirt/index.js';
 import type { AgentPoller } from './agent-poller.js';
-import { isAgentConnected } from './domain-xml.js';
 import type { Notifier } from './notify-client.js';
 import type { VmRecord } from './report.js';
 import type { Reporter } from './reporter.js';
@@ -59,10 +59,10 @@ export async function catchUp(targets: EventTargets, session: Pick<LibvirtSessio
   const { ctx, domain, agent, reporter } = targets;
   try {
     const xml = await session.withDomain(domain, (handle) => handle.xml());
-    if (xml !== undefined) agent.setConnected(isAgentConnected(xml));
+    if (xml !== undefined) agent.setConnected(describeLive(parseXml(xml)).isAgentConnected);
   } catch (err) {
     // Lost again; the next reconnection catches up.
     ctx.log.debug({ err }, 'Cannot read the domain after libvirt came back');
   }
-  await reporter.refresh();
+  await reporter.devicesChanged();
 }

@@ -4,6 +4,7 @@ import { systemClock } from '../base/clock.js';
 import { makeCtx } from '../base/context.js';
 import { KvError } from '../base/errors.js';
 import { silentLogger } from '../base/logger.js';
+import type { Domain, StateReport } from '../libvirt/index.js';
 import type { AgentCommand } from './agent-poller.js';
 import { type CmdTargets, cmdHandlers } from './cmd-server.js';
 import { GuestCommands } from './guest-commands.js';
@@ -53,12 +54,17 @@ class FakeAgent {
 let agent: FakeAgent;
 let guest: GuestCommands;
 let record: ReturnType<typeof newRecord>;
+let state: StateReport;
 beforeEach(() => {
   vi.useFakeTimers();
   agent = new FakeAgent();
   record = newRecord(IDENTITY);
   const ctx = makeCtx(new AbortController().signal, silentLogger, systemClock);
-  guest = new GuestCommands({ ctx, agent, record, reporter: { refresh: async () => undefined } });
+  state = { state: 'running', reason: 'booted' };
+  const session = {
+    withDomain: async <T>(_: string, work: (domain: Domain) => Promise<T>) => work({ state: async () => state } as Domain),
+  };
+  guest = new GuestCommands({ ctx, agent, record, reporter: { refresh: async () => undefined }, session, domain: 'ns_vm1' });
 });
 afterEach(() => vi.useRealTimers());
 
@@ -153,6 +159,24 @@ describe('freezing', () => {
   it('and thawing do not overlap', async () => {
     await Promise.all([guest.freeze(60), guest.unfreeze()]);
     expect(agent).toMatchObject({ frozen: false, calls: [STATUS, FREEZE, STATUS, THAW] });
+  });
+});
+
+describe('a probe', () => {
+  it.each<[string, StateReport, Record<string, string>, boolean]>([
+    ['a running guest whose agent is silent', { state: 'running', reason: 'booted' }, {}, false],
+    ['one that the user paused', { state: 'paused', reason: 'user' }, {}, true],
+    ['one that a bad disk paused', { state: 'paused', reason: 'io-error' }, {}, false],
+    ['one whose probes are paused', { state: 'running', reason: 'booted' }, { 'kubevirt.io/pause-guest-agent-probes': 'true' }, true],
+  ])('of %s', async (_, now, annotations, isWell) => {
+    agent.failNext('guest-ping');
+    state = now;
+    record.vmi = { metadata: { annotations }, spec: { domain: { devices: {} } } };
+    const outcome = guest.ping(1).then(
+      () => true,
+      () => false,
+    );
+    expect(await outcome).toBe(isWell);
   });
 });
 

@@ -10,6 +10,7 @@ import { type ExecStatus, readExecPid, readExecStatus, readFreezeStatus } from '
 import { Mutex } from './mutex.js';
 import type { VmRecord } from './report.js';
 import type { Reporter } from './reporter.js';
+import type { LibvirtSession } from './session.js';
 import { text } from './text.js';
 
 interface Deps {
@@ -17,7 +18,23 @@ interface Deps {
   readonly agent: Pick<AgentPoller, 'command'>;
   readonly record: VmRecord;
   readonly reporter: Pick<Reporter, 'refresh'>;
+  readonly session: Pick<LibvirtSession, 'withDomain'>;
+  readonly domain: string;
 }
+
+const PROBES_PAUSED = 'kubevirt.io/pause-guest-agent-probes';
+/** Pauses that somebody asked for: the guest cannot answer, and is well. */
+const WELL_WHILE_PAUSED: ReadonlySet<string> = new Set([
+  'user',
+  'migration',
+  'save',
+  'dump',
+  'from-snapshot',
+  'shutting-down',
+  'snapshot',
+  'starting-up',
+  'postcopy',
+]);
 
 /** A backup tool waits 60 s; it is to hear our error, not its own. */
 const FREEZE_TIMEOUT_S = 45;
@@ -108,8 +125,21 @@ export class GuestCommands {
     await reporter.refresh();
   }
 
+  /** Whether the guest is well, for probes. One that is paused on purpose is. */
   async ping(timeoutSeconds: number): Promise<void> {
-    await this.#deps.agent.command({ execute: 'guest-ping' }, Math.max(1, timeoutSeconds));
+    const { agent, record } = this.#deps;
+    if (record.vmi?.metadata.annotations?.[PROBES_PAUSED] === 'true') return;
+    try {
+      await agent.command({ execute: 'guest-ping' }, Math.max(1, timeoutSeconds));
+    } catch (err) {
+      if (!hasCode(err, 'NotReady') || !(await this.#isPausedAndWell())) throw err;
+    }
+  }
+
+  async #isPausedAndWell(): Promise<boolean> {
+    const { session, domain } = this.#deps;
+    const state = await session.withDomain(domain, (handle) => handle.state());
+    return state?.state === 'paused' && WELL_WHILE_PAUSED.has(state.reason);
   }
 
   /** Runs a program in the guest and waits for its end. One that takes too long is left running: the agent cannot end it. */

@@ -11,7 +11,6 @@ import type { Run } from '../linux/exec.js';
 import type { VmiOptions } from '../rpc/index.js';
 import type { DhcpServers } from './dhcp/server.js';
 import { isAlive } from './domain-state.js';
-import { machineTypeOf } from './domain-xml.js';
 import { plugHostDevices, readLive, type Update, updateDevices, updateMemory, updateVcpus, withKnownTargets } from './live-update.js';
 import { Mutex } from './mutex.js';
 import { type PreparedDomain, prepareDomain } from './prepare/domain.js';
@@ -117,8 +116,9 @@ export class DomainManager {
     } catch (err) {
       throw await this.#failedStart(handle, err);
     }
-    const machineType = machineTypeOf(await handle.xml());
+    const { machineType, taps } = describeLive(await readLive(handle));
     if (machineType !== undefined) record.machineType = machineType;
+    record.taps = taps;
     record.started = true;
   }
 

@@ -4,6 +4,7 @@ import { NOTIFY_SOCKET } from '../core/storage/paths.js';
 import type { Libvirt } from '../libvirt/index.js';
 import type { Run } from '../linux/exec.js';
 import { createNotifyClient } from '../rpc/index.js';
+import { AccessCredentials } from './access-credentials.js';
 import { AgentPoller } from './agent-poller.js';
 import { type CmdTargets, cmdHandlers } from './cmd-server.js';
 import { LibvirtDaemon } from './daemon.js';
@@ -11,8 +12,11 @@ import type { DaemonLayout, DaemonSettings } from './daemon-config.js';
 import { DhcpServers } from './dhcp/server.js';
 import { catchUp, type EventTargets, handleEvent } from './events.js';
 import { GuestCommands } from './guest-commands.js';
+import { GuestFiles } from './guest-files.js';
+import { Inspection } from './inspection.js';
 import { Lifecycle } from './lifecycle.js';
 import { DomainManager } from './manager.js';
+import { MemoryDump } from './memory-dump.js';
 import { QemuMonitor } from './monitor.js';
 import { Notifier } from './notify-client.js';
 import type { LauncherOptions } from './options.js';
@@ -69,6 +73,15 @@ function buildDaemon(ctx: Ctx, { env, layout, settings, recordedCapabilities }: 
   return new LibvirtDaemon(ctx, { env, layout, settings, recordedCapabilities });
 }
 
+type InspectionDeps = ConstructorParameters<typeof Inspection>[0];
+
+function inspectionOf(
+  { options }: LauncherSetup,
+  deps: Pick<InspectionDeps, 'ctx' | 'session' | 'agent' | 'record' | 'domain'>,
+): Inspection {
+  return new Inspection({ ...deps, firmwareDir: options.ovmfPath, collectsVmStats: options.vmStatsCollector });
+}
+
 export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const { options, layout, env, verbosity, run } = setup;
   const domain = domainName(options);
@@ -77,14 +90,22 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const session = buildSession(ctx, setup, listener);
   const notifier = new Notifier(ctx, createNotifyClient(NOTIFY_SOCKET));
   const reporter = new Reporter(ctx, session, notifier, record, domain);
-  const agent = new AgentPoller({ ctx, session, record, reporter, intervals: options.agentIntervals, domain });
+  let credentials: AccessCredentials | undefined;
+  const onChange = (isThere: boolean): void => credentials?.setAgent(isThere);
+  const agent = new AgentPoller({ ctx, session, record, reporter, intervals: options.agentIntervals, domain, onChange });
   const dhcp = new DhcpServers(ctx);
   const shared = { ctx, session, reporter, record, domain };
   const manager = new DomainManager({ ...shared, run, dhcp, qemuLogDir: layout.qemuLogDir, sources: { options, env, verbosity } });
   const lifecycle = new Lifecycle({ ...shared, manager, agent });
-  const guest = new GuestCommands({ ctx, agent, record, reporter });
+  const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain });
+  credentials = new AccessCredentials({ ctx, agent, files: new GuestFiles({ agent, guest, domain }), record, reporter });
   listener.targets = { ctx, domain, record, reporter, notifier, agent };
-  const targets: CmdTargets = { domain, identity: record.identity, manager, lifecycle, guest, agent, reporter, session };
+  const inspection = inspectionOf(setup, { ...shared, agent });
+  const memoryDump = new MemoryDump(shared);
+  const targets: CmdTargets = {
+    ...{ domain, identity: record.identity, manager, lifecycle, guest, agent },
+    ...{ reporter, session, inspection, memoryDump },
+  };
   const daemon = buildDaemon(ctx, setup);
   const monitor = new QemuMonitor(ctx, layout.pidDir, domain);
   return { domain, record, daemon, session, notifier, reporter, agent, manager, lifecycle, monitor, dhcp, handlers: cmdHandlers(targets) };

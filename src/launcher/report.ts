@@ -24,6 +24,8 @@ export interface VmRecord {
   machineType?: string;
   /** Known once it was changed. */
   vcpus?: number;
+  /** Tap → interface. */
+  taps?: ReadonlyMap<string, string>;
   memoryDump?: MemoryDumpReport;
   accessCredentials?: CredentialsReport;
   /** The domain ran at least once: its end is the VM's end. */
@@ -51,7 +53,8 @@ export function newRecord(identity: VmRecord['identity']): VmRecord {
 }
 
 /** What libvirt says that the guest has now. */
-export function noteDevices(record: VmRecord, { disks, interfaces, memoryBytes, vcpus }: LiveDomain): void {
+export function noteDevices(record: VmRecord, { disks, interfaces, taps, memoryBytes, vcpus }: LiveDomain): void {
+  record.taps = taps;
   const { prepared } = record;
   if (prepared === undefined) return;
   record.prepared = {

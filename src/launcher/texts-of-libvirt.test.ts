@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { stampCapabilities } from './capabilities-cache.js';
 import { libvirtdConf, qemuConf, sessionLayout } from './daemon-config.js';
-import { isAgentConnected, machineTypeOf } from './domain-xml.js';
 import { hostModelCpu } from './node-facts.js';
 import { factsOfOptions, parseCpuList, translationCacheMiB } from './prepare/facts.js';
 import { lastWordsOf } from './qemu-log.js';
@@ -27,20 +26,6 @@ describe('configuration', () => {
     expect(libvirtdConf(settings)).toContain('host_uuid = "u"\n');
     expect(libvirtdConf({ ...settings, logFilters: '1:qemu' })).toContain('log_filters = "1:qemu"\n');
   });
-});
-
-describe('domain XML', () => {
-  it.each([
-    ["<os><type arch='x86_64' machine='pc-q35-10.0'>hvm</type></os>", 'pc-q35-10.0'],
-    ['<os><type>hvm</type></os>', undefined],
-  ])('machine type of %s', (xml, expected) => expect(machineTypeOf(xml)).toBe(expected));
-
-  it.each([
-    ["<channel><target type='virtio' name='org.qemu.guest_agent.0' state='connected'/></channel>", true],
-    ["<channel><target type='virtio' name='org.qemu.guest_agent.0' state='disconnected'/></channel>", false],
-    ["<channel><target type='virtio' name='other' state='connected'/></channel>", false],
-    ['<domain/>', false],
-  ])('agent of %s', (xml, expected) => expect(isAgentConnected(xml)).toBe(expected));
 });
 
 describe('hostModelCpu', () => {

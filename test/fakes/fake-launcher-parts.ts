@@ -90,7 +90,7 @@ export async function fakeLauncherParts(prepare: () => Promise<PreparedDomain> =
   const sources = { options, env: {}, verbosity: 2 };
   const manager = new DomainManager({ ...shared, run, sources, dhcp: { serve: async () => undefined }, qemuLogDir: '/nowhere', prepare });
   const lifecycle = new Lifecycle({ ...shared, manager, agent });
-  const guest = new GuestCommands({ ctx, agent, record, reporter });
+  const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain: DOMAIN });
   const states = async (): Promise<string[]> => {
     await reporter.refresh();
     await notifier.flush(1000);

@@ -8,6 +8,8 @@ export interface LiveDomain {
   readonly machineType?: string;
   readonly disks: readonly DomainDiskReport[];
   readonly interfaces: readonly DomainInterfaceReport[];
+  /** Name of the device on the host's side → name of the interface. */
+  readonly taps: ReadonlyMap<string, string>;
   /** What the guest has now, plugged memory included. */
   readonly memoryBytes?: number;
   /** vCPUs that are plugged in. */
@@ -48,6 +50,10 @@ export function describeLive(domain: XmlNode): LiveDomain {
     const name = deviceName(node);
     return name === undefined ? [] : [{ name, mac: childOf(node, 'mac')?.attrs.address ?? '' }];
   });
+  const taps = devicesOf(domain, 'interface').flatMap((node): [string, string][] => {
+    const [name, tap] = [deviceName(node), childOf(node, 'target')?.attrs.dev];
+    return name === undefined || tap === undefined ? [] : [[tap, name]];
+  });
   const vcpu = childOf(domain, 'vcpu');
   const found = {
     machineType: nodeAt(domain, 'os', 'type')?.attrs.machine,
@@ -55,7 +61,7 @@ export function describeLive(domain: XmlNode): LiveDomain {
     vcpus: vcpu?.text === undefined ? undefined : Number(vcpu.attrs.current ?? vcpu.text),
   };
   const given = Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
-  return { ...(given as Pick<LiveDomain, 'vcpus'>), disks, interfaces, isAgentConnected: isAgentConnected(domain) };
+  return { ...(given as Pick<LiveDomain, 'vcpus'>), disks, interfaces, taps: new Map(taps), isAgentConnected: isAgentConnected(domain) };
 }
 
 function isAgentConnected(domain: XmlNode): boolean {

@@ -52,6 +52,7 @@ describe('describeLive', () => {
       vcpus: 2,
       disks: [{ name: 'root', target: 'rootx' }],
       interfaces: [{ name: 'default', mac: '02:00:00:00:00:01' }],
+      taps: new Map([['tap0', 'default']]),
       isAgentConnected: true,
     });
   });
