@@ -7,8 +7,11 @@ import { type Command, parseCommand, USAGE, type Verb } from './kubectl-virt/arg
 import { type Cluster, connectCluster } from './kubectl-virt/cluster.js';
 import { consoleCommand } from './kubectl-virt/console.js';
 import { explainError } from './kubectl-virt/explain.js';
+import { guestCommand } from './kubectl-virt/guest.js';
 import { lifecycleCommand } from './kubectl-virt/lifecycle.js';
+import { portForwardCommand } from './kubectl-virt/port-forward.js';
 import type { Terminal } from './kubectl-virt/terminal.js';
+import { GUEST_VERBS, type GuestVerb, type LifecycleVerb } from './kubectl-virt/verbs.js';
 import { vncCommand } from './kubectl-virt/vnc.js';
 import { waitUntilRunning } from './kubectl-virt/wait.js';
 
@@ -25,10 +28,15 @@ function openTerminal(): Terminal {
   };
 }
 
+const isGuestVerb = (verb: string): verb is GuestVerb => Object.hasOwn(GUEST_VERBS, verb);
+const isStream = (verb: Verb): verb is 'console' | 'vnc' | 'port-forward' => ['console', 'vnc', 'port-forward'].includes(verb);
+
 async function execute(command: Command & { readonly verb: Exclude<Verb, 'help'> }, cluster: Cluster, terminal: Terminal): Promise<number> {
   const { verb, name, timeoutMinutes, address, port } = command;
-  if (verb !== 'console' && verb !== 'vnc') return await lifecycleCommand(cluster, verb, command, terminal);
+  if (isGuestVerb(verb)) return await guestCommand(cluster, verb, name, terminal);
+  if (!isStream(verb)) return await lifecycleCommand(cluster, verb as LifecycleVerb, command, terminal);
   await waitUntilRunning(cluster, name, timeoutMinutes, { clock, terminal });
+  if (verb === 'port-forward') return await portForwardCommand(cluster, command, { terminal, clock });
   if (verb === 'console') return await consoleCommand(cluster, name, terminal, clock);
   return await vncCommand(cluster, name, { address, port }, { terminal, clock });
 }

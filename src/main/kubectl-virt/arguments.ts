@@ -1,7 +1,8 @@
 // The command line of `kubectl virt`, read into a command or into what is wrong with it. Pure.
 import { parseArgs } from 'node:util';
+import { type ForwardedPort, forwardedPort, GUEST_VERBS, type GuestVerb, type LifecycleVerb } from './verbs.js';
 
-export type Verb = 'console' | 'vnc' | 'start' | 'stop' | 'restart' | 'pause' | 'unpause' | 'help';
+export type Verb = LifecycleVerb | GuestVerb | 'console' | 'vnc' | 'port-forward' | 'help';
 
 export interface Command {
   readonly verb: Verb;
@@ -15,6 +16,13 @@ export interface Command {
   readonly dryRun: boolean;
   readonly force: boolean;
   readonly gracePeriod?: number;
+  /** Of addvolume and removevolume. */
+  readonly volumeName?: string;
+  readonly serial?: string;
+  /** For this run of the machine only. */
+  readonly ephemeral: boolean;
+  /** Of port-forward. */
+  readonly ports: readonly ForwardedPort[];
   readonly proxyOnly: boolean;
   readonly port: number;
   readonly address: string;
@@ -33,6 +41,12 @@ Usage: kubectl virt COMMAND NAME [flags]
   restart NAME              stop and start a machine (--force: without waiting for the guest)
   pause NAME                stop the CPUs of a running machine
   unpause NAME              let them run again
+  migrate NAME              move a running machine to another node
+  addvolume NAME            give a machine a disk while it runs (--volume-name CLAIM, --serial TEXT, --ephemeral)
+  removevolume NAME         take it away again (--volume-name NAME, --ephemeral)
+  guestosinfo NAME          what the agent in the guest says about it; userlist and fslist likewise
+  port-forward NAME [LOCAL:]PORT...
+                            reach TCP ports of the guest at local ones (--address)
 
 Flags:
   -n, --namespace NAME      default: that of the kubeconfig's context
@@ -42,7 +56,10 @@ Flags:
       --dry-run             ask the server, change nothing
 `;
 
-const VERBS: readonly string[] = ['console', 'vnc', 'start', 'stop', 'restart', 'pause', 'unpause', 'help'];
+const VERBS: readonly string[] = [
+  ...['console', 'vnc', 'start', 'stop', 'restart', 'pause', 'unpause', 'migrate', 'addvolume', 'removevolume', 'port-forward', 'help'],
+  ...Object.keys(GUEST_VERBS),
+];
 /** Words that may stand before the name, as in `pause vm NAME` or `vm/NAME`. */
 const KINDS: readonly string[] = ['vm', 'vms', 'virtualmachine', 'virtualmachines', 'vmi', 'vmis', 'virtualmachineinstance'];
 
@@ -58,6 +75,11 @@ const OPTIONS = {
   'proxy-only': { type: 'boolean' },
   port: { type: 'string' },
   address: { type: 'string' },
+  'volume-name': { type: 'string' },
+  serial: { type: 'string' },
+  ephemeral: { type: 'boolean' },
+  // For scripts made for virtctl: volumes stay unless --ephemeral is given.
+  persist: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -75,24 +97,45 @@ function numbers(
   return { timeout: read('timeout') ?? 5, port: read('port') ?? 0, grace: read('grace-period') };
 }
 
-function nameOf(positionals: readonly string[]): string | undefined {
+/** The machine's name, and what comes after it. */
+function named(positionals: readonly string[]): { readonly name: string | undefined; readonly rest: readonly string[] } {
   const [first, second] = positionals;
-  if (first !== undefined && second !== undefined && KINDS.includes(first)) return second;
+  if (first !== undefined && second !== undefined && KINDS.includes(first)) return { name: second, rest: positionals.slice(2) };
   const [kind, name] = first?.split('/') ?? [];
-  return name !== undefined && kind !== undefined && KINDS.includes(kind) ? name : first;
+  const isTyped = name !== undefined && kind !== undefined && KINDS.includes(kind);
+  return { name: isTyped ? name : first, rest: positionals.slice(1) };
 }
 
-function texts(values: Values): Pick<Command, 'namespace' | 'kubeconfig' | 'context'> {
-  const given = ['namespace', 'kubeconfig', 'context'].filter((k) => typeof values[k] === 'string');
-  return Object.fromEntries(given.map((k) => [k, values[k] as string]));
+/** What a verb needs besides the name. */
+function lack(verb: Verb, values: Values, rest: readonly string[]): string | undefined {
+  if (verb === 'vnc' && !values['proxy-only']) {
+    return 'no viewer is started: add --proxy-only and point a VNC viewer at the port that is printed';
+  }
+  if ((verb === 'addvolume' || verb === 'removevolume') && !values['volume-name']) return `${verb} needs --volume-name`;
+  if (verb !== 'port-forward') return undefined;
+  const wrong = rest.find((text) => forwardedPort(text) === undefined);
+  if (wrong !== undefined) return `${wrong} is no port: write PORT or LOCAL:PORT`;
+  return rest.length === 0 ? 'port-forward needs a port of the guest' : undefined;
 }
 
-function commandOf(verb: Verb, name: string, values: Values): Parsed {
+const TEXTS = {
+  namespace: 'namespace',
+  kubeconfig: 'kubeconfig',
+  context: 'context',
+  volumeName: 'volume-name',
+  serial: 'serial',
+} as const;
+
+function texts(values: Values): Pick<Command, keyof typeof TEXTS> {
+  const given = Object.entries(TEXTS).filter(([, flag]) => typeof values[flag] === 'string');
+  return Object.fromEntries(given.map(([key, flag]) => [key, values[flag] as string]));
+}
+
+function commandOf(verb: Verb, name: string, values: Values, rest: readonly string[] = []): Parsed {
   const amounts = numbers(values);
   if ('problem' in amounts) return amounts;
-  if (verb === 'vnc' && !values['proxy-only']) {
-    return { problem: 'no viewer is started: add --proxy-only and point a VNC viewer at the port that is printed' };
-  }
+  const problem = lack(verb, values, rest);
+  if (problem !== undefined) return { problem };
   return {
     command: {
       verb,
@@ -103,6 +146,8 @@ function commandOf(verb: Verb, name: string, values: Values): Parsed {
       dryRun: values['dry-run'] === true,
       force: values.force === true,
       ...(amounts.grace === undefined ? {} : { gracePeriod: amounts.grace }),
+      ephemeral: values.ephemeral === true,
+      ports: rest.flatMap((text) => forwardedPort(text) ?? []),
       proxyOnly: values['proxy-only'] === true,
       port: amounts.port,
       address: typeof values.address === 'string' ? values.address : '127.0.0.1',
@@ -121,6 +166,6 @@ export function parseCommand(argv: readonly string[]): Parsed {
   const [verb, ...rest] = positionals;
   if (values.help === true || verb === undefined || verb === 'help') return commandOf('help', '', {});
   if (!VERBS.includes(verb)) return { problem: `there is no command ${verb}` };
-  const name = nameOf(rest);
-  return name ? commandOf(verb as Verb, name, values) : { problem: `${verb} needs the name of a virtual machine` };
+  const { name, rest: more } = named(rest);
+  return name ? commandOf(verb as Verb, name, values, more) : { problem: `${verb} needs the name of a virtual machine` };
 }

@@ -14,7 +14,10 @@ export interface Cluster {
   readonly namespace: string;
   /** PUT of a subresource; throws a KvError with details.status and details.body when refused. */
   put(resource: 'virtualmachines' | 'virtualmachineinstances', name: string, verb: string, options: object): Promise<void>;
-  dial(name: string, verb: 'console' | 'vnc'): Promise<Stream>;
+  /** A subresource's document; refused as put is. */
+  get(resource: 'virtualmachines' | 'virtualmachineinstances', name: string, verb: string): Promise<unknown>;
+  /** `console`, `vnc`, `portforward/PORT/tcp`. */
+  dial(name: string, verb: string): Promise<Stream>;
   /** undefined when there is none. */
   vmi(name: string): Promise<VirtualMachineInstance | undefined>;
   vm(name: string): Promise<VirtualMachine | undefined>;
@@ -51,6 +54,11 @@ export function connectCluster(command: Command): Cluster {
       const headers = { 'content-type': 'application/json' };
       const answer = await transport.request({ method: 'PUT', path, headers, body: JSON.stringify(options) });
       if (answer.status >= 300) throw refused(answer.status, answer.body);
+    },
+    async get(resource, name, verb) {
+      const answer = await transport.request({ method: 'GET', path: subresource(resource, name, verb) });
+      if (answer.status >= 300) throw refused(answer.status, answer.body);
+      return JSON.parse(answer.body) as unknown;
     },
     async dial(name, verb) {
       const { headers, tls, agent } = await credentials.current();

@@ -168,7 +168,25 @@ describe('lifecycleRequest', () => {
     ['stop web --grace-period 7 --dry-run', { gracePeriod: 7, dryRun: ['All'] }],
     ['restart web --force', { gracePeriodSeconds: 0 }],
     ['pause web', {}],
+    ['migrate web --dry-run', { dryRun: ['All'] }],
+    ['removevolume web --volume-name data', { name: 'data' }],
+    [
+      'addvolume web --volume-name data --serial d1',
+      {
+        name: 'data',
+        disk: { name: 'data', disk: { bus: 'scsi' }, serial: 'd1' },
+        volumeSource: { persistentVolumeClaim: { claimName: 'data' } },
+      },
+    ],
   ])('%s', (line, options) => {
     expect(request(line)).toEqual(options);
+  });
+
+  it.each([
+    ['addvolume web --volume-name data', 'virtualmachines'],
+    ['addvolume web --volume-name data --ephemeral', 'virtualmachineinstances'],
+  ])('%s is asked of %s', (line, resource) => {
+    const parsed = parseCommand(line.split(' '));
+    expect('command' in parsed && lifecycleRequest('addvolume', parsed.command).resource).toBe(resource);
   });
 });

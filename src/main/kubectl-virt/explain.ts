@@ -37,7 +37,16 @@ export const flags = ({ namespace }: Place): string => (namespace === 'default' 
 
 export const startFirst = (place: Place): string => `start it first: kubectl virt start ${place.name}${flags(place)}`;
 
-const TASKS: Readonly<Record<string, string>> = { console: 'open the console of', vnc: 'open the display of' };
+const TASKS: Readonly<Record<string, string>> = {
+  console: 'open the console of',
+  vnc: 'open the display of',
+  'port-forward': 'reach ports of',
+  addvolume: 'add a volume to',
+  removevolume: 'remove a volume of',
+  guestosinfo: 'ask the guest of',
+  userlist: 'ask the guest of',
+  fslist: 'ask the guest of',
+};
 
 const begin = ({ verb, namespace, name }: Subject): string => `cannot ${TASKS[verb] ?? verb} ${namespace}/${name}`;
 
@@ -63,6 +72,10 @@ const ADVICE: readonly Advice[] = [
   {
     when: /No serial consoles|No graphics devices/,
     advise: () => 'the machine was created without this device: set autoattachSerialConsole or autoattachGraphicsDevice and restart it',
+  },
+  {
+    when: /does not have guest agent connected/,
+    advise: () => 'install qemu-guest-agent in the guest, or wait until it has booted',
   },
   { when: /No virt-handler/, advise: () => 'the node agent of its node is down: kubectl get pods -A -l kubevirt.io=virt-handler -o wide' },
 ];

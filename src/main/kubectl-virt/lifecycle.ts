@@ -1,8 +1,9 @@
-// start, stop, restart, pause, unpause: one request each, and a line that says what happens now.
+// start, stop, restart, pause, unpause, migrate, addvolume, removevolume: one request each, and a line that says what happens now.
 
 import type { Command } from './arguments.js';
 import type { Cluster } from './cluster.js';
 import type { Terminal } from './terminal.js';
+import type { LifecycleVerb } from './verbs.js';
 
 export interface LifecycleRequest {
   readonly resource: 'virtualmachines' | 'virtualmachineinstances';
@@ -11,7 +12,8 @@ export interface LifecycleRequest {
 }
 
 interface Row {
-  readonly resource: LifecycleRequest['resource'];
+  /** Absent: the VM, or only its VMI if the command says so. */
+  readonly resource?: LifecycleRequest['resource'];
   readonly done: string;
   readonly options: (command: Command) => object;
 }
@@ -21,19 +23,29 @@ const grace = ({ force, gracePeriod }: Command, field: string): object => {
   return seconds === undefined ? {} : { [field]: seconds };
 };
 
-const ROWS: Readonly<Record<Exclude<Command['verb'], 'console' | 'vnc' | 'help'>, Row>> = {
+function volume({ volumeName = '', serial }: Command): object {
+  return {
+    name: volumeName,
+    disk: { name: volumeName, disk: { bus: 'scsi' }, ...(serial === undefined ? {} : { serial }) },
+    volumeSource: { persistentVolumeClaim: { claimName: volumeName } },
+  };
+}
+
+const ROWS: Readonly<Record<LifecycleVerb, Row>> = {
   start: { resource: 'virtualmachines', done: 'starts', options: ({ paused }) => (paused ? { paused } : {}) },
   stop: { resource: 'virtualmachines', done: 'stops', options: (command) => grace(command, 'gracePeriod') },
   restart: { resource: 'virtualmachines', done: 'restarts', options: (command) => grace(command, 'gracePeriodSeconds') },
   pause: { resource: 'virtualmachineinstances', done: 'is paused', options: () => ({}) },
   unpause: { resource: 'virtualmachineinstances', done: 'runs again', options: () => ({}) },
+  migrate: { resource: 'virtualmachines', done: 'migrates', options: () => ({}) },
+  addvolume: { done: 'gets the volume', options: volume },
+  removevolume: { done: 'loses the volume', options: ({ volumeName = '' }) => ({ name: volumeName }) },
 };
-
-export type LifecycleVerb = keyof typeof ROWS;
 
 /** Pure. */
 export function lifecycleRequest(verb: LifecycleVerb, command: Command): LifecycleRequest {
-  const { resource, done, options } = ROWS[verb];
+  const { done, options } = ROWS[verb];
+  const resource = ROWS[verb].resource ?? (command.ephemeral ? 'virtualmachineinstances' : 'virtualmachines');
   return { resource, done, options: { ...options(command), ...(command.dryRun ? { dryRun: ['All'] } : {}) } };
 }
 
