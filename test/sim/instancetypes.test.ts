@@ -120,6 +120,20 @@ describe('a VM with instance type and preference', () => {
     expect([await sockets(), await condition('RestartRequired')]).toEqual([4, undefined]);
   });
 
+  it('takes a changed instance type over when its revision is let go of', async () => {
+    world = startWorld();
+    const type = (await createType('small', 2)) as KubeObject & { spec: object };
+    await world.admin.create(VIRTUAL_MACHINES, vmOf(small));
+    await world.seconds(8);
+    await world.admin.update(TYPES, { ...type, spec: { ...type.spec, cpu: { guest: 8 } } } as KubeObject);
+    const letGo = { status: { instancetypeRef: { controllerRevisionRef: null } } };
+    await world.admin.mergePatch(VIRTUAL_MACHINES, KEY, letGo, { subresource: 'status' });
+    await world.seconds(2);
+    expect([await sockets(), await condition('RestartRequired'), (await kept()).length]).toEqual([2, 'True', 2]);
+    await restart();
+    expect([await sockets(), await condition('RestartRequired')]).toEqual([8, undefined]);
+  });
+
   it('waits for an instance type that comes later', async () => {
     world = startWorld();
     await world.admin.create(VIRTUAL_MACHINES, vmOf(small));

@@ -12,7 +12,7 @@ import type { Chosen } from '../../core/instancetype/index.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { hasStartPausedRequest, isStartRequested, runStrategyOf } from './predicates.js';
 import type { DataVolume } from './printable-status.js';
-import { isStartRevisionOf, specOf } from './revision.js';
+import { holdsStartOf, isStartRevisionOf, specOf } from './revision.js';
 import { decideRunStrategy, type StrategyAction } from './run-strategy.js';
 import { backoffLeftMs } from './start-failure.js';
 import { text } from './text.js';
@@ -116,8 +116,8 @@ function stepOf(action: StrategyAction, seen: Seen): Step[] {
           paused: hasStartPausedRequest(seen.vm),
           asMigrationTarget: runStrategyOf(seen.vm) === 'WaitAsReceiver',
           staleRevisions: seen.revisions
-            .map((r) => r.metadata.name ?? '')
-            .filter((name) => isStartRevisionOf(seen.vm, name) && !name.endsWith(`-${seen.vm.metadata.generation}`)),
+            .filter((r) => isStartRevisionOf(seen.vm, r.metadata.name ?? '') && !holdsStartOf(seen.vm, r))
+            .map((r) => r.metadata.name ?? ''),
           ...(seen.chosen ? { chosen: seen.chosen } : {}),
         },
       ];

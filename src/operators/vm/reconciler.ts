@@ -79,10 +79,10 @@ function vmiToStart(d: VmDeps, vm: VirtualMachine, step: Step & { do: 'createVmi
 async function createVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step & { do: 'createVmi' }): Promise<void> {
   const { namespace } = splitKey(key);
   const vmi = vmiToStart(d, vm, step);
+  for (const name of step.staleRevisions) await deleteIfThere(d.client.delete(CONTROLLER_REVISIONS, `${namespace}/${name}`));
   await d.client.create(CONTROLLER_REVISIONS, startRevision(vm)).catch((err: unknown) => {
     if (!hasCode(err, 'AlreadyExists')) throw err; // the same generation was started before
   });
-  for (const name of step.staleRevisions) await deleteIfThere(d.client.delete(CONTROLLER_REVISIONS, `${namespace}/${name}`));
   const name = vmi.metadata.name ?? '';
   d.expectations.expectCreation(key, name);
   try {

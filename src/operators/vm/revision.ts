@@ -1,6 +1,7 @@
 // The start revision: the VM's spec as it was when the guest was started, kept as a ControllerRevision so that later
 // changes of the VM can be compared with what runs.
 import type { ControllerRevision, VirtualMachine, VirtualMachineSpec } from '../../api/index.js';
+import { deepEqual } from '../../runtime/patch.js';
 import { withRevisionNames } from './instancetype-apply.js';
 import { controllerRefOf } from './vmi-from-vm.js';
 
@@ -29,6 +30,10 @@ export function startRevision(vm: VirtualMachine): ControllerRevision {
     revision: vm.metadata.generation ?? 0,
   };
 }
+
+/** False also for this generation when its guest would start with another revision of its instance type now. */
+export const holdsStartOf = (vm: VirtualMachine, revision: ControllerRevision): boolean =>
+  revision.metadata.name === revisionNameOf(vm) && deepEqual(specOf(revision), withRevisionNames(vm));
 
 /** The spec stored in a revision, or undefined when it holds none. */
 export function specOf(revision: ControllerRevision | undefined): VirtualMachineSpec | undefined {
