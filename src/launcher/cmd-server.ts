@@ -52,21 +52,15 @@ const LATER = {
   redefineCheckpoint: notYet('backup with changed block tracking'),
 } as const satisfies CmdHandlers;
 
-export function cmdHandlers(targets: CmdTargets): Required<CmdHandlers> {
-  const { domain, identity, manager, lifecycle, guest, agent, reporter, session, inspection, memoryDump } = targets;
-  const own = (vmi: VirtualMachineInstance): VirtualMachineInstance => {
-    assertOwn(identity, vmi);
-    return vmi;
-  };
-  const forDomain = (asked: string): void => {
-    if (asked !== domain) throw new KvError('NotFound', `this launcher runs domain ${domain}, not ${asked}`, { retry: 'never' });
-  };
+type Own = (vmi: VirtualMachineInstance) => VirtualMachineInstance;
+
+/** What changes the guest or what it has. */
+function commandsOf({ manager, lifecycle, guest, inspection, memoryDump }: CmdTargets, own: Own) {
   const forOwn = (work: () => Promise<void>) => async (vmi: VirtualMachineInstance) => {
     own(vmi);
     await work();
   };
   return {
-    ...LATER,
     syncVirtualMachine: async (vmi, options) => manager.sync(own(vmi), options),
     hotplugHostDevices: async (vmi, options) => manager.hotplugHostDevices(own(vmi), options),
     syncVirtualMachineCPUs: async (vmi, options) => manager.syncCpus(own(vmi), options),
@@ -83,6 +77,19 @@ export function cmdHandlers(targets: CmdTargets): Required<CmdHandlers> {
       await guest.freeze(thawAfterSeconds);
     },
     unfreezeVirtualMachine: forOwn(() => guest.unfreeze()),
+    virtualMachineMemoryDump: async (vmi, path) => {
+      own(vmi);
+      await memoryDump.start(path);
+    },
+    injectLaunchSecret: async (vmi, options) => {
+      own(vmi);
+      await inspection.injectSecret(options);
+    },
+  } satisfies CmdHandlers;
+}
+
+function questionsOf({ agent, reporter, session, inspection }: CmdTargets, own: Own) {
+  return {
     getDomain: () => reporter.read(),
     getGuestInfo: () => agent.info(),
     getUsers: () => agent.users(),
@@ -94,31 +101,40 @@ export function cmdHandlers(targets: CmdTargets): Required<CmdHandlers> {
       own(vmi);
       return inspection.screenshot();
     },
-    virtualMachineMemoryDump: async (vmi, path) => {
-      own(vmi);
-      await memoryDump.start(path);
-    },
     getSEVInfo: () => inspection.sevInfo(),
     getLaunchMeasurement: async (vmi) => {
       own(vmi);
       return inspection.launchMeasurement();
     },
-    injectLaunchSecret: async (vmi, options) => {
-      own(vmi);
-      await inspection.injectSecret(options);
-    },
     getQemuVersion: () => session.connection.hypervisorVersion(),
-    guestPing: async (asked, timeoutSeconds) => {
-      forDomain(asked);
-      await guest.ping(timeoutSeconds);
-    },
-    exec: async (command) => {
-      forDomain(command.domainName);
-      return guest.exec(command);
-    },
     ping: async () => {
       // Reading the connection fails while libvirt is away, which is what the caller wants to know.
       void session.connection;
     },
+  } satisfies CmdHandlers;
+}
+
+/** Asked by programs that know the domain's name only. */
+function insideGuest({ domain, guest }: CmdTargets) {
+  const check = (asked: string): void => {
+    if (asked !== domain) throw new KvError('NotFound', `this launcher runs domain ${domain}, not ${asked}`, { retry: 'never' });
   };
+  return {
+    guestPing: async (asked, timeoutSeconds) => {
+      check(asked);
+      await guest.ping(timeoutSeconds);
+    },
+    exec: async (command) => {
+      check(command.domainName);
+      return guest.exec(command);
+    },
+  } satisfies CmdHandlers;
+}
+
+export function cmdHandlers(targets: CmdTargets): Required<CmdHandlers> {
+  const own: Own = (vmi) => {
+    assertOwn(targets.identity, vmi);
+    return vmi;
+  };
+  return { ...LATER, ...commandsOf(targets, own), ...questionsOf(targets, own), ...insideGuest(targets) };
 }

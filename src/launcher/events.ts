@@ -20,6 +20,8 @@ export interface EventTargets {
 }
 
 const USER_ALIAS = 'ua-';
+/** After these the guest has other devices. */
+const CHANGES: ReadonlySet<string> = new Set(['device-added', 'device-removed', 'memory-device-size']);
 
 function tellUser({ notifier, record }: EventTargets, reason: string, message: string): void {
   notifier.event({ type: 'Warning', reason, message, involved: record.identity });
@@ -29,29 +31,30 @@ export function handleEvent(targets: EventTargets, event: DomainEvent): void {
   const { ctx, domain, reporter, agent } = targets;
   if (event.domain.name !== domain) return;
   ctx.log.debug({ ...event, domain: undefined }, 'Domain event');
+  // The poller reports what follows from it.
+  if (event.kind === 'agent') agent.setConnected(event.connected);
+  else {
+    announce(targets, event);
+    if (CHANGES.has(event.kind)) void reporter.devicesChanged();
+    else void reporter.refresh();
+  }
+}
+
+/** What the user has to know of it. */
+function announce(targets: EventTargets, event: DomainEvent): void {
   switch (event.kind) {
-    case 'agent':
-      // The poller reports what follows from it.
-      agent.setConnected(event.connected);
-      return;
-    case 'device-added':
-    case 'device-removed':
-    case 'memory-device-size':
-      void reporter.devicesChanged();
-      return;
     case 'device-removal-failed':
       tellUser(targets, 'DeviceRemovalFailed', text.removalFailed(event.alias.replace(USER_ALIAS, '')));
-      break;
+      return;
     case 'io-error':
       if (event.paused) tellUser(targets, 'IOerror', text.ioError(event.alias.replace(USER_ALIAS, ''), event.reason));
-      break;
+      return;
     case 'lifecycle':
       if (event.event === 'crashed') tellUser(targets, 'GuestPanicked', text.guestPanicked);
-      if (event.event === 'stopped') agent.setConnected(false);
-      break;
+      if (event.event === 'stopped') targets.agent.setConnected(false);
+      return;
     default:
   }
-  void reporter.refresh();
 }
 
 /** After libvirt was away: read what its events would have told. */

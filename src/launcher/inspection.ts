@@ -157,6 +157,7 @@ export class Inspection {
   /** SEVMeasurementInfo */
   async launchMeasurement(): Promise<Record<string, TypedValue>> {
     const params = await this.#with('withDomain', (handle) => handle.launchSecurityInfo());
+    if (!params.has('sev-measurement')) throw new KvError('Invalid', text.noMeasurement(this.#deps.record.identity.name));
     const names = {
       measurement: 'sev-measurement',
       apiMajor: 'sev-api-major',

@@ -12,6 +12,7 @@ export const text = {
   cannotStart: (name: string, reason: string): string => `cannot start VM ${name}: ${reason}`,
   cannotChange: (kind: 'attach' | 'detach' | 'update', what: string, name: string, reason: string): string =>
     `cannot ${kind} ${what} ${name} ${kind === 'detach' ? 'from' : kind === 'attach' ? 'to' : 'of'} the running VM: ${reason}`,
+  noMeasurement: (name: string): string => `VM ${name} has no launch measurement: its memory is not encrypted with SEV`,
   notImplemented: (what: string): string =>
     `${what} is not implemented in this version of virt-launcher; docs/compatibility.md lists what is`,
   stillRunning: (name: string): string => `VM ${name} still runs; shut it down before it is deleted`,

@@ -12,7 +12,7 @@ import { placeContainerDisks } from './container-disks.js';
 import { makeCloudInit, makeDisks } from './disks.js';
 import { type FactSources, gatherFacts, translationCacheMiB } from './facts.js';
 import { linksOf, readInterfaces, requireLinks } from './network.js';
-import { findBlockVolumes, probeDisks } from './probe.js';
+import { findBlockVolumes, probeDisks, withoutAwaited } from './probe.js';
 
 export interface PreparedDomain {
   readonly tree: XmlNode;
@@ -37,7 +37,7 @@ async function diskFacts(
 async function convert(vmi: VirtualMachineInstance, facts: DomainFacts): Promise<XmlNode> {
   const draft = buildDomain(vmi, facts);
   const { disks, memoryBytes } = describeDomain(draft);
-  const probed = await probeDisks(vmi, disks);
+  const probed = await probeDisks(vmi, await withoutAwaited(disks));
   return buildDomain(vmi, { ...facts, ...probed, translationCacheMiB: translationCacheMiB(BigInt(memoryBytes)) });
 }
 

@@ -5,7 +5,7 @@ import { open, readFile, stat, statfs } from 'node:fs/promises';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import type { BlockSizes, DescribedDisk, DiskBackend } from '../../core/converter/index.js';
-import { blockDevice, hotplugBlockDevice } from '../../core/storage/paths.js';
+import { blockDevice, HOTPLUG_DISKS_DIR, hotplugBlockDevice } from '../../core/storage/paths.js';
 
 const STAT_BLOCK_BYTES = 512;
 
@@ -71,6 +71,21 @@ async function probeSizes(path: string): Promise<BlockSizes> {
   const { bsize } = await statfs(path);
   return { logical: bsize, physical: bsize };
 }
+
+/** Without the plugged volumes that are not mounted yet; they are looked at when they are plugged into the guest. */
+export async function withoutAwaited(disks: readonly DescribedDisk[]): Promise<DescribedDisk[]> {
+  const isAwaited = async ({ path }: DescribedDisk): Promise<boolean> =>
+    path?.startsWith(`${HOTPLUG_DISKS_DIR}/`) === true && !(await isThere(path));
+  const awaited = await Promise.all(disks.map(isAwaited));
+  return disks.filter((_, i) => awaited[i] !== true);
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    // Whatever is wrong with it, attaching it will say.
+    () => false,
+  );
 
 export interface ProbedDisks {
   readonly diskBackends: Readonly<Record<string, DiskBackend>>;
