@@ -43,7 +43,7 @@ export const DIFFERENT: readonly Explanation[] = [
   ),
   explain(/virt-operator$/, /\/env\/WATCH_NAMESPACE\//, 'the operator looks only at its own namespace'),
   explain(/deployment\.virt-api$/, /\/env\/KUBEVIRT_VERSION\//, 'the version that the subresource of this name answers'),
-  explain(/deployment\.virt-controller$/, /\/env\/SIDECAR_SHIM_IMAGE\//, 'the launcher image contains the shim'),
+  explain(/deployment\.virt-controller$/, /\/env\/SIDECAR_SHIM_IMAGE\//, 'hooks run in the image that a machine names for them; there is no image of a shim'),
   explain(
     /\/(deployment\.virt-(api|controller)|daemonset\.)/,
     /^\+\/spec\/template\/spec\/(affinity\/nodeAffinity|tolerations\/[12]|nodeSelector)\//,
