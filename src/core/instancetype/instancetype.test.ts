@@ -292,6 +292,18 @@ describe('lookupOf and specFrom', () => {
   });
 
   it.each([
+    undefined,
+    {},
+    { cpu: { guest: 1 } },
+    { cpu: { guest: '1' }, memory: { guest: '1Gi' } },
+    { cpu: { guest: 1 }, memory: { guest: 'x' } },
+  ])('passes over a revision that holds %j', (held) => {
+    const read = lookedUp(vm({ instancetype: { name: 'x', revisionName: 'r' } }));
+    const broken = { ...revision('VirtualMachineInstancetype'), data: { kind: 'VirtualMachineInstancetype', spec: held } };
+    expect(specFrom(read, { revision: broken })).toEqual({ ok: false, error: expect.stringContaining('required fields') });
+  });
+
+  it.each([
     ['of the same object', 'x', 4],
     ['of another object', 'y', 8],
   ])('takes the kept revision %s', (_name, label, guest) => {

@@ -8,6 +8,7 @@ import type {
   VirtualMachineInstancetypeSpec,
   VirtualMachinePreferenceSpec,
 } from '../../api/index.js';
+import { isQuantity } from '../../api/quantity.js';
 import { fail, ok, type Result } from '../../base/result.js';
 
 interface Specs {
@@ -77,11 +78,20 @@ export interface Found {
   readonly object?: { readonly spec?: unknown };
 }
 
+/** Revisions have no schema: what every instance type must have is looked for, as a server with a schema would. */
+function isWhole(family: Family, spec: unknown): boolean {
+  if (typeof spec !== 'object' || spec === null) return false;
+  const { cpu, memory } = spec as Partial<VirtualMachineInstancetypeSpec>;
+  return family === 'preference' || (Number.isInteger(cpu?.guest) && isQuantity(String(memory?.guest)));
+}
+
 function fromRevision<F extends Family>(family: F, revision: ControllerRevision): Result<Specs[F], string> {
   const { kind = '', spec }: KeptObject = revision.data ?? {};
   const known: readonly string[] = Object.values(KINDS[family]);
-  if (known.includes(kind) && spec) return ok(spec as Specs[F]);
-  return fail(`ControllerRevision ${revision.metadata.name} holds a ${kind || 'nameless kind'}, not ${known.join(' or ')}`);
+  const { name } = revision.metadata;
+  if (!known.includes(kind)) return fail(`ControllerRevision ${name} holds a ${kind || 'nameless kind'}, not ${known.join(' or ')}`);
+  if (isWhole(family, spec)) return ok(spec as Specs[F]);
+  return fail(`ControllerRevision ${name} holds a ${kind} without its required fields: choose another revision`);
 }
 
 const isMeant = ({ revision: asked }: Lookup, found: ControllerRevision | undefined): boolean =>
