@@ -1,11 +1,7 @@
 // What virt-api asks of this node: consoles as streams, commands to guests, questions to their agents. HTTPS with mutual TLS; virt-api has
 // authorised the user already, so only its certificate is checked here. Knows only VMs that the agent manages.
-import type { Socket } from 'node:net';
 import type { VirtualMachineInstance } from '../../api/index.js';
-import type { Clock } from '../../base/clock.js';
-import { hasCode, isKvError, messageOf } from '../../base/errors.js';
-import type { Logger } from '../../base/logger.js';
-import { serialSocket, vncSocket } from '../../core/storage/paths.js';
+import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import {
   createHttpsServer,
   empty,
@@ -13,26 +9,20 @@ import {
   type HttpResponse,
   type HttpsServer,
   json,
-  pump,
   type Route,
   type ServerTls,
   text,
-  type Upgrade,
   type UpgradeRoute,
 } from '../../http/index.js';
 import type { CmdClient } from '../../rpc/index.js';
-import { clientOf, isolationOf, type Launcher, rootOf } from '../launchers/launcher.js';
+import { clientOf, type Launcher } from '../launchers/launcher.js';
 import { durationSeconds } from './duration.js';
-import { dialGuestSocket } from './guest-socket.js';
 import { createSessions, type Sessions } from './sessions.js';
+import { STREAM_KINDS, type StreamDeps, stream } from './streams.js';
 
-export interface ConsoleDeps {
-  readonly log: Logger;
-  readonly clock: Clock;
+export interface ConsoleDeps extends StreamDeps {
   /** The VM and its launcher, if this node manages it. */
   readonly find: (namespace: string, name: string) => { readonly vmi: VirtualMachineInstance; readonly launcher: Launcher } | undefined;
-  /** For tests, whose launchers have no root of their own. */
-  readonly rootOf?: (launcher: Launcher) => string;
 }
 
 export interface ConsoleServerOptions {
@@ -44,8 +34,6 @@ export interface ConsoleServerOptions {
 }
 
 const PREFIX = '/v1/namespaces/:namespace/virtualmachineinstances/:name';
-const ACTIVE_VNC = 'Active VNC connection. Request denied.';
-const GUEST_ENDED = 'the guest stopped or restarted';
 const NO_TIMEOUT = 'Unfreeze timeout in freeze request is not set';
 
 export function createConsoleServer(deps: ConsoleDeps, options: ConsoleServerOptions): HttpsServer {
@@ -90,6 +78,7 @@ async function withVm(deps: ConsoleDeps, request: HttpRequest, answer: (found: F
 function statusOf(err: unknown): number {
   if (hasCode(err, 'Invalid')) return 400;
   if (hasCode(err, 'NotFound')) return 404;
+  if (hasCode(err, 'NotImplemented')) return 501;
   return hasCode(err, 'Conflict') ? 409 : 500;
 }
 
@@ -115,7 +104,28 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     await client.freezeVirtualMachine(vmi, seconds);
     return undefined;
   },
+  async 'sev/injectlaunchsecret'(client, vmi, body) {
+    await client.injectLaunchSecret(vmi, jsonBody(body, 'SEV secret parameters'));
+    return undefined;
+  },
+  async backup(client, vmi, body) {
+    await client.backupVirtualMachine(vmi, jsonBody(body, 'Backup parameters'));
+    return undefined;
+  },
+  async 'redefine-checkpoint'(client, vmi, body) {
+    const isInvalid = await client.redefineCheckpoint(vmi, jsonBody(body, 'checkpoint info'));
+    return isInvalid ? text(422, 'the checkpoint no longer fits the disks of the VMI') : empty(200);
+  },
 };
+
+function jsonBody(body: Buffer, what: string): unknown {
+  if (body.length === 0) throw new KvError('Invalid', `failed to retrieve ${what} from request`);
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (err) {
+    throw new KvError('Invalid', `the ${what} of the request are no JSON`, { cause: err });
+  }
+}
 
 function unfreezeSeconds(body: Buffer): number | undefined {
   try {
@@ -135,75 +145,44 @@ const commandRoutes = (deps: ConsoleDeps): Route[] =>
       withVm(deps, request, async ({ vmi, launcher }) => (await run(clientOf(launcher), vmi, request.body)) ?? empty(202)),
   }));
 
-const QUESTIONS: Readonly<Record<string, (client: CmdClient) => Promise<unknown>>> = {
-  guestosinfo: (client) => client.getGuestInfo(),
-  userlist: (client) => client.getUsers(),
-  filesystemlist: (client) => client.getFilesystems(),
+type Question = (client: CmdClient, vmi: VirtualMachineInstance) => Promise<HttpResponse>;
+
+const asJson =
+  (ask: (client: CmdClient, vmi: VirtualMachineInstance) => Promise<unknown>): Question =>
+  async (client, vmi) =>
+    json(200, await ask(client, vmi));
+
+const QUESTIONS: Readonly<Record<string, Question>> = {
+  guestosinfo: asJson((client) => client.getGuestInfo()),
+  userlist: asJson((client) => client.getUsers()),
+  filesystemlist: asJson((client) => client.getFilesystems()),
+  'sev/fetchcertchain': asJson((client) => client.getSEVInfo()),
+  'sev/querylaunchmeasurement': asJson((client, vmi) => client.getLaunchMeasurement(vmi)),
+  async 'vnc/screenshot'(client, vmi) {
+    const { mime, data } = await client.getScreenshot(vmi);
+    return { status: 200, headers: { 'content-type': mime }, body: Buffer.from(data) };
+  },
 };
 
 const questionRoutes = (deps: ConsoleDeps): Route[] =>
   Object.entries(QUESTIONS).map(([verb, ask]) => ({
     method: 'GET',
     path: `${PREFIX}/${verb}`,
-    handler: (request) => withVm(deps, request, async ({ launcher }) => json(200, await ask(clientOf(launcher)))),
+    handler: (request) => withVm(deps, request, ({ vmi, launcher }) => ask(clientOf(launcher), vmi)),
   }));
 
-interface Device {
-  readonly kind: 'console' | 'vnc';
-  readonly socketPath: (uid: string) => string;
-}
-
-const DEVICES: readonly Device[] = [
-  { kind: 'console', socketPath: (uid) => serialSocket(uid) },
-  { kind: 'vnc', socketPath: vncSocket },
-];
-
 const streamRoutes = (deps: ConsoleDeps, sessions: Sessions, clientName: string): UpgradeRoute[] =>
-  DEVICES.map((device) => ({
-    path: `${PREFIX}/${device.kind}`,
+  STREAM_KINDS.map((kind) => ({
+    path: `${PREFIX}/${kind}`,
     handler: async (request, upgrade) => {
       const refusal = strangerRefusal(request, clientName);
       if (refusal) return refusal;
       let isStreaming = false;
       const answer = await withVm(deps, request, async (found) => {
-        const refused = await stream(deps, sessions, { device, request, upgrade }, found);
+        const refused = await stream(deps, sessions, { kind, request, upgrade }, found);
         isStreaming = refused === undefined;
         return refused ?? empty(200);
       });
       return isStreaming ? undefined : answer;
     },
   }));
-
-const launcherRoot = (launcher: Launcher): string => rootOf(isolationOf(launcher));
-
-interface Wanted {
-  readonly device: Device;
-  readonly request: HttpRequest;
-  readonly upgrade: Upgrade;
-}
-
-/** Returns once the stream runs; a refusal when it must not. */
-async function stream(deps: ConsoleDeps, sessions: Sessions, wanted: Wanted, { vmi, launcher }: Found): Promise<HttpResponse | undefined> {
-  const { device, request, upgrade } = wanted;
-  const uid = vmi.metadata.uid ?? '';
-  const id = `${device.kind}/${uid}`;
-  const preserves = device.kind === 'vnc' && request.query.get('preserveSession') === 'true';
-  if (preserves && sessions.isActive(id)) return text(503, ACTIVE_VNC);
-  // QEMU serves one client a device: the old one has to leave before the new one is heard.
-  const session = sessions.take(id);
-  let socket: Socket | undefined;
-  try {
-    socket = await dialGuestSocket((deps.rootOf ?? launcherRoot)(launcher), device.socketPath(uid));
-    const ws = await upgrade.accept();
-    deps.log.info({ namespace: vmi.metadata.namespace, name: vmi.metadata.name, uid, device: device.kind }, 'Stream opened');
-    const signal = AbortSignal.any([session.signal, request.signal]);
-    void pump(ws, socket, { clock: deps.clock, signal, endReason: GUEST_ENDED }).finally(() => session.end());
-    return undefined;
-  } catch (err) {
-    session.end();
-    // QEMU would go on talking to nobody, and not hear the next client.
-    socket?.destroy();
-    if (isKvError(err) && err.code === 'NotFound') return text(404, `the guest has no ${device.kind}: its socket does not exist`);
-    throw err;
-  }
-}
