@@ -36,7 +36,8 @@ export interface Document {
 
 /** Verbs that wait for the guest, and how long the node agent does so at most. */
 const SLOW_MS: Readonly<Record<string, number>> = { freeze: 58_000, unfreeze: 58_000, softreboot: 30_000, reset: 30_000 };
-const DEFAULT_MS = 10_000;
+/** Longer than the agent's own patience: its answer says where it waited. */
+const DEFAULT_MS = 25_000;
 
 export const AGENT_CERTIFICATE_NAME = 'kubevirt.io:system:node:virt-handler';
 
