@@ -43,6 +43,13 @@ const client = (): CmdClient =>
     },
     freezeVirtualMachine: async (_vmi: unknown, seconds: number) => void calls.push(['freeze', seconds]),
     getUsers: async () => [{ userName: 'root' }],
+    getScreenshot: async () => ({ mime: 'image/png', data: new Uint8Array([137, 80]) }),
+    getSEVInfo: async () => ({ pdh: 'P' }),
+    injectLaunchSecret: async (_vmi: unknown, options: unknown) => void calls.push(['secret', options]),
+    redefineCheckpoint: async () => true,
+    backupVirtualMachine: async () => {
+      throw new KvError('NotImplemented', 'backup is not implemented');
+    },
   }) as unknown as CmdClient;
 
 beforeEach(async () => {
@@ -77,6 +84,10 @@ describe('commands', () => {
     ['freeze', '{"unfreezeTimeout":"5m"}', 202, ''],
     ['freeze', '{}', 400, 'Unfreeze timeout in freeze request is not set'],
     ['freeze', 'no json', 400, 'Unfreeze timeout in freeze request is not set'],
+    ['sev/injectlaunchsecret', '{"header":"h","secret":"s"}', 202, ''],
+    ['sev/injectlaunchsecret', '', 400, 'failed to retrieve SEV secret parameters from request'],
+    ['backup', '{}', 501, 'backup is not implemented'],
+    ['redefine-checkpoint', '{}', 422, 'the checkpoint no longer fits the disks of the VMI'],
     ['unknown', '', 404, 'nothing is served at /v1/namespaces/default/virtualmachineinstances/vm/unknown'],
   ])('PUT %s %s → %d', async (verb, body, status, message) => {
     const answer = await request('PUT', `${BASE}/${verb}`, body);
@@ -88,7 +99,13 @@ describe('commands', () => {
     expect(calls).toEqual([['freeze', 90]]);
   });
 
+  it('answers with a picture', async () => {
+    const answer = await request('GET', `${BASE}/vnc/screenshot`);
+    expect([answer.status, [...answer.body]]).toEqual([200, [137, 80]]);
+  });
+
   it('answers questions with JSON', async () => {
+    expect((await request('GET', `${BASE}/sev/fetchcertchain`)).body.toString()).toBe('{"pdh":"P"}');
     const answer = await request('GET', `${BASE}/userlist`);
     expect(JSON.parse(answer.body.toString())).toEqual([{ userName: 'root' }]);
   });
@@ -195,10 +212,36 @@ describe('streams', () => {
     await vi.waitFor(() => expect(guest.sockets[0]?.closed).toBe(true));
   });
 
-  it('says when the guest has no such device', async () => {
-    const { ws } = open('vnc');
-    const refusal = await new Promise<number>((resolve) => ws.once('unexpected-response', (_req, res) => resolve(res.statusCode ?? 0)));
-    expect(refusal).toBe(404);
+  const refusalOf = ({ ws }: { ws: WebSocket }): Promise<number> =>
+    new Promise((resolve) => ws.once('unexpected-response', (_req, res) => resolve(res.statusCode ?? 0)));
+
+  it.each([
+    ['vnc', 404],
+    ['vsock', 501],
+  ])('says when the guest has no such device, or nobody serves it: %s', async (device, status) => {
+    expect(await refusalOf(open(device))).toBe(status);
+  });
+
+  it('has four places for USB devices; none is taken over', async () => {
+    const slots = await Promise.all([0, 1, 2, 3].map((slot) => guestDevice(`virt-usbredir-${slot}`)));
+    const opened: WebSocket[] = [];
+    for (let i = 0; i < 4; i++) {
+      const { ws } = open('usbredir');
+      await new Promise((resolve) => ws.once('open', resolve));
+      opened.push(ws);
+    }
+    expect(slots.map(({ sockets }) => sockets.length)).toEqual([1, 1, 1, 1]);
+    expect(await refusalOf(open('usbredir'))).toBe(503);
+    opened[2]?.close();
+    await vi.waitFor(() => expect(slots[2]?.sockets[0]?.closed).toBe(true));
+    const again = open('usbredir');
+    await new Promise((resolve) => again.ws.once('open', resolve));
+    expect(slots[2]?.sockets).toHaveLength(2);
+    for (const ws of [...opened, again.ws]) ws.close();
+    for (const { server: device, sockets } of slots) {
+      for (const socket of sockets) socket.destroy();
+      device.close();
+    }
   });
 });
 
