@@ -47,6 +47,11 @@ const validateVmiUpdate = about(VMI, (object, request, context) => {
   return responseOf(admitVmiUpdate(update, context.config()));
 });
 
+/** With the status that will count: a mutating webhook sees what the client sent, which the API server drops. */
+function asStored({ status: _, ...vm }: VirtualMachine, old: VirtualMachine | undefined): VirtualMachine {
+  return old?.status ? { ...vm, status: old.status } : vm;
+}
+
 /** References that are not sound are refused later, together with what else is wrong with them. */
 async function withInferred(vm: VirtualMachine, request: AdmissionRequest, context: Context): Promise<Result<VirtualMachine, string>> {
   if (isDeleting(vm) || matcherCauses(vm, oldOf<VirtualMachine>(request)).length > 0) return ok(vm);
@@ -75,7 +80,7 @@ const mutateMachine = about(VM, async (object, request, context) => {
     return new Map<string, Readonly<Record<string, string>>>();
   });
   const old = oldOf<VirtualMachine>(request);
-  const preference = vm.spec.preference ? await context.facts.preference(vm, namespace) : undefined;
+  const preference = vm.spec.preference ? await context.facts.preference(asStored(vm, old), namespace) : undefined;
   const mutation = mutateVm(vm, context.config(), {
     ...(old ? { old } : {}),
     ...(preference ? { preference } : {}),
@@ -118,7 +123,8 @@ const WITH_STATUS: Readonly<Record<string, string>> = {
 const validateStatus: Admitter = async (request, context) => {
   const { object, operation } = request;
   const kind = WITH_STATUS[request.resource.resource];
-  if (request.resource.group !== CORE.group || !kind) return responseOf(refuse(`the status of ${request.resource.resource} is not checked here`));
+  if (request.resource.group !== CORE.group || !kind)
+    return responseOf(refuse(`the status of ${request.resource.resource} is not checked here`));
   if (!object) return responseOf(refuse(`the ${operation} request carries no object`));
   const types = structuralVerdict(context.structural.storedProblems(kind, object));
   if (!types.allowed || kind !== VM.kind) return responseOf(types);

@@ -32,7 +32,9 @@ const clientOf = (objects: readonly KubeObject[]): KubeClient =>
     },
   }) as unknown as KubeClient;
 
-async function ask(path: string, vm: VirtualMachine, ...objects: KubeObject[]): Promise<Response> {
+const ask = (path: string, vm: VirtualMachine, ...objects: KubeObject[]): Promise<Response> => review(path, { object: vm }, objects);
+
+async function review(path: string, rest: object, objects: readonly KubeObject[]): Promise<Response> {
   const routes = webhookRoutes({
     client: clientOf(objects),
     config: () => clusterConfigOf({}),
@@ -47,7 +49,7 @@ async function ask(path: string, vm: VirtualMachine, ...objects: KubeObject[]): 
     operation: 'CREATE',
     namespace: 'shop',
     userInfo: { username: 'somebody' },
-    object: vm,
+    ...rest,
   };
   const http = { path, headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify({ request })), params: {} };
   const answer = await routes.find((r) => r.path === path)?.handler(http as unknown as HttpRequest);
@@ -71,8 +73,10 @@ const vm = (spec: object, domain: object = {}): VirtualMachine =>
 const MUTATE = '/virtualmachines-mutate';
 const VALIDATE = '/virtualmachines-validate';
 
-async function mutatedSpec(machine: VirtualMachine, ...objects: KubeObject[]): Promise<VirtualMachine['spec']> {
-  const response = await ask(MUTATE, machine, ...objects);
+const mutatedSpec = async (machine: VirtualMachine, ...objects: KubeObject[]): Promise<VirtualMachine['spec']> =>
+  specOf(await ask(MUTATE, machine, ...objects));
+
+function specOf(response: Response): VirtualMachine['spec'] {
   if (!response.patch) throw new Error(`no patch: ${JSON.stringify(response)}`);
   const operations = JSON.parse(Buffer.from(response.patch, 'base64').toString()) as { path: string; value: VirtualMachine['spec'] }[];
   const spec = operations.find((o) => o.path === '/spec')?.value;
@@ -93,6 +97,20 @@ describe('the mutating webhook', () => {
     const spec = await mutatedSpec(asked, claim(labels), preference);
     expect(spec).toMatchObject({ instancetype: { name: 'large' }, preference: { name: 'linux' } });
     expect(spec.template.spec?.domain.machine).toEqual({ type: 'pc-q35-rhel9.6.0' });
+  });
+
+  it.each([
+    ['an update that comes without status', 'UPDATE', {}, 'pc-q35-kept'],
+    ['a creation that comes with one', 'CREATE', { controllerRevisionRef: { name: 'r' } }, 'pc-q35-rhel9.6.0'],
+  ])('looks at what the VM keeps: %s', async (_title, operation, sent, type) => {
+    const labels = { 'instancetype.kubevirt.io/object-name': 'linux' };
+    const data = { kind: 'VirtualMachineClusterPreference', spec: { machine: { preferredMachineType: 'pc-q35-kept' } } };
+    const revision = { ...object('ControllerRevision', { name: 'r', namespace: 'shop', labels }), data };
+    const machine = vm({ preference: { name: 'linux' } });
+    const oldObject = { ...machine, status: { preferenceRef: { name: 'linux', controllerRevisionRef: { name: 'r' } } } };
+    const rest = { operation, object: { ...machine, status: { preferenceRef: sent } }, ...(operation === 'UPDATE' ? { oldObject } : {}) };
+    const spec = specOf(await review(MUTATE, rest, [preference, revision]));
+    expect(spec.template.spec?.domain.machine).toEqual({ type });
   });
 
   it('writes a storage class into a template that has none', async () => {
