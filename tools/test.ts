@@ -1,4 +1,4 @@
-// `npm test`: the whole run, in order: quick checks, agreement with recorded cases, images, cluster, host, apiserver and
+// `npm test`: the whole run, in order: quick checks, agreement with recorded cases, fuzzing, images, cluster, host, apiserver and
 // end-to-end tests. Takes the cluster down at the end whatever happened. The last line is the sum of all.
 import { writeSync } from 'node:fs';
 import { seconds } from '../test/cluster/progress.js';

@@ -104,7 +104,8 @@ export function operatorWebhookRoutes(client: KubeClient, log: Logger): Route[] 
     path,
     ...reviewHandler(async (request) => {
       const sound = soundness(request, hook);
-      return responseOf(sound.allowed ? await hook.admit(request.object as KubeVirt, request.oldObject as KubeVirt) : sound);
+      const [next, old] = [request.object, request.oldObject].map((object) => structure.completed('KubeVirt', object ?? {}) as KubeVirt);
+      return responseOf(sound.allowed && next && old ? await hook.admit(next, old) : sound);
     }, log),
   }));
 }

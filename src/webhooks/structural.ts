@@ -64,7 +64,17 @@ function* scalarProblems(value: unknown, schema: Schema, path: string): Iterable
   if (typeof value === 'number') yield* numberProblems(value, schema, path);
 }
 
-/** `strict` is for what users write. What components write is only checked for types: another version of them may know more or less. */
+function* listProblems(list: readonly unknown[], schema: Schema, path: string, walk: Walk): Iterable<StructuralProblem> {
+  if (walk.strict && typeof schema.maxItems === 'number' && list.length > schema.maxItems)
+    yield `${path} in body should have at most ${schema.maxItems} items`;
+  for (const item of list) {
+    // An item may be nullable as a field elsewhere; in a list it would be nothing that has a place.
+    if (item === null) yield wrongType(path, String(schema.items?.type ?? 'object'), item);
+    else if (schema.items) yield* problemsOf(item, schema.items, path, walk);
+  }
+}
+
+/** `strict` is for what users write. What components write is only checked for types and holes: another version may know more fields. */
 interface Walk {
   readonly strict: boolean;
 }
@@ -72,32 +82,26 @@ interface Walk {
 const STRICT: Walk = { strict: true };
 const TYPES_ONLY: Walk = { strict: false };
 
-function* listProblems(list: readonly unknown[], schema: Schema, path: string, walk: Walk): Iterable<StructuralProblem> {
-  if (walk.strict && typeof schema.maxItems === 'number' && list.length > schema.maxItems)
-    yield `${path} in body should have at most ${schema.maxItems} items`;
-  for (const item of list) {
-    if (schema.items) yield* problemsOf(item, schema.items, path, walk);
-  }
-}
-
 const ZERO: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0, boolean: false };
 const isScalar = (schema: Schema): boolean => String(schema.type) in ZERO;
 
 /** Scalars that are left out count as empty: defaulting may still fill them, and the API server insists on them later. */
-function* absent(schema: Schema, path: string): Iterable<StructuralProblem> {
-  const words = wordsFor(path);
+function* absent(schema: Schema, path: string, { strict }: Walk): Iterable<StructuralProblem> {
+  const words = strict ? wordsFor(path) : undefined;
   if (!isScalar(schema)) yield `${path} in body is required`;
   else if (words) yield `${path} in body should be one of [${words.join(' ')}]`;
 }
 
-const propertyOf = (schema: Schema, key: string): Schema | undefined => schema.properties?.[key] ?? schema.additionalProperties;
+/** Keys such as `constructor` are on every object, but no fields. */
+const propertyOf = ({ properties = {}, additionalProperties }: Schema, key: string): Schema | undefined =>
+  Object.hasOwn(properties, key) ? properties[key] : additionalProperties;
 
 const isClosed = (schema: Schema): boolean => schema.properties !== undefined && schema['x-kubernetes-preserve-unknown-fields'] !== true;
 
 function* objectProblems(node: Node, schema: Schema, path: string, walk: Walk): Iterable<StructuralProblem> {
   const at = (key: string): string => (path === '' ? key : `${path}.${key}`);
-  for (const key of walk.strict ? (schema.required ?? []) : []) {
-    if (node[key] === undefined) yield* absent(schema.properties?.[key] ?? {}, at(key));
+  for (const key of schema.required ?? []) {
+    if (node[key] === undefined) yield* absent(schema.properties?.[key] ?? {}, at(key), walk);
   }
   for (const [key, value] of Object.entries(node)) {
     const property = propertyOf(schema, key);
@@ -202,7 +206,9 @@ export function createStructuralCheck(): StructuralCheck {
     completed(kind, object) {
       const copy = { metadata: {}, ...structuredClone(object) };
       const spec = specSchemaOf(kind);
+      const status = schemaOf(kind).properties?.status;
       if (spec) complete((copy as { spec?: unknown }).spec, spec);
+      if (status) complete((copy as { status?: unknown }).status, status);
       return copy;
     },
   };

@@ -25,6 +25,7 @@ export function plan(env: NodeJS.ProcessEnv): Planned[] {
   const imagesCommand = { command: [process.execPath, '--import', 'tsx', join(ROOT, 'images/main.ts')], live: true };
   return [
     { step: oracleStep(env.CI === 'true'), needs: [] },
+    { step: vitestStep('fuzz'), needs: [] },
     {
       step: { name: IMAGES, run: async ({ signal }) => ((await runCommand(imagesCommand, signal)).code === 0 ? ONE_PASSED : ONE_FAILED) },
       needs: [],

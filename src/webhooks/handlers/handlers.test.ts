@@ -218,7 +218,7 @@ describe('status', () => {
       object,
       rest: { operation: 'UPDATE', oldObject: object, ...rest },
     });
-  const set = { metadata: {}, spec: { selector: {}, template: { spec: {} } } };
+  const set = { metadata: {}, spec: { selector: {}, template: { spec: { domain: { devices: {} } } } } };
   const stored = { metadata: {}, spec: { runStrategy: 'Halted', template: { spec: { domain: { devices: {} } } } } };
 
   it.each<[string, string, object, true | RegExp]>([

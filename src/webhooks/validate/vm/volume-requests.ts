@@ -76,6 +76,7 @@ interface Surroundings {
 
 function addFault(add: AddVolumeOptions, { added, template, running }: Surroundings): Cause | undefined {
   const { name } = add;
+  if (!add.volumeSource) return invalid(PATH, `AddVolume request for [${name}] names no volume: set volumeSource`);
   if (added.has(name)) return invalid(PATH, `AddVolume request for [${name}] already exists: wait until it is carried out`);
   const fault = hotplugDiskFault(add.disk, name, 'AddVolume request', PATH);
   if (fault) return fault;
