@@ -6,6 +6,7 @@ import { containerDisks } from './journeys/container-disks.js';
 import { install } from './journeys/install.js';
 import { instancetypes } from './journeys/instancetypes.js';
 import { kills } from './journeys/kills.js';
+import { kinds } from './journeys/kinds.js';
 import { lifecycle } from './journeys/lifecycle.js';
 import { refusals } from './journeys/refusals.js';
 import { streams } from './journeys/streams.js';
@@ -20,6 +21,7 @@ afterEach(async (context) => {
 describe('install', install);
 describe('access', access);
 describe('refusals', refusals);
+describe('kinds', kinds);
 describe('life cycle', lifecycle);
 describe('container disks', containerDisks);
 describe('instance types', instancetypes);

@@ -2,8 +2,9 @@
 // into the launcher, and takes it out again before the pod goes.
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { KubeVirt, Pod } from '../../../src/api/index.js';
-import { apply, Console, cluster, eventually, find, kubectl, list, NAMESPACE } from '../harness.js';
+import type { Pod } from '../../../src/api/index.js';
+import { withGates } from '../gates.js';
+import { apply, Console, cluster, eventually, kubectl, list, NAMESPACE } from '../harness.js';
 import { tinyVm } from '../manifests.js';
 import { waitRunning } from '../vm-waits.js';
 
@@ -12,23 +13,6 @@ const NODE = 'node1';
 const GRACE_SECONDS = 15;
 /** The launcher gets this much more than the guest, and the kubelet needs a moment. */
 const MARGIN_SECONDS = 30;
-
-async function patchDisabledGates(gates: readonly string[] | null): Promise<void> {
-  const patch = { spec: { configuration: { developerConfiguration: { disabledFeatureGates: gates } } } };
-  await kubectl('patch', 'kubevirt', 'kubevirt', '-n', 'kubevirt', '--type', 'merge', '-p', JSON.stringify(patch));
-}
-
-/** Runs with the gate off, whatever comes of it. */
-async function withoutImageVolumes(run: () => Promise<void>): Promise<void> {
-  const cr = await find<KubeVirt>('kubevirt', 'kubevirt', 'kubevirt');
-  const before = cr?.spec?.configuration?.developerConfiguration?.disabledFeatureGates;
-  await patchDisabledGates([...(before ?? []), 'ImageVolume']);
-  try {
-    await run();
-  } finally {
-    await patchDisabledGates(before ?? null);
-  }
-}
 
 /** Mount points on the node below the pod's directory that hold container disks; the local cluster's nodes see each at two places. */
 async function diskMounts(podUid: string): Promise<string[]> {
@@ -66,7 +50,7 @@ async function bootAndDelete(): Promise<void> {
 }
 
 export function containerDisks(): void {
-  it('boots from a side container’s image and leaves no mount behind', () => withoutImageVolumes(bootAndDelete));
+  it('boots from a side container’s image and leaves no mount behind', () => withGates({ off: ['ImageVolume'] }, bootAndDelete));
 
   it('goes back to image volumes with the gate', async () => {
     await apply(tinyVm(NAME, { node: NODE }));

@@ -21,8 +21,17 @@ function scalarFor(schema: Schema): unknown {
   return word;
 }
 
+/** Places that rules in CEL restrict: what is set there follows no other keyword. */
+function ruled(schema: Schema): unknown {
+  if (schema['x-kubernetes-validations'] === undefined) return undefined;
+  if (schema.properties?.apiGroup) return { apiGroup: 'kubevirt.io', kind: 'VirtualMachine', name: 'a' };
+  return schema.type === 'string' ? '/a' : undefined;
+}
+
 /** A value with every field that the schema knows, one item a list and one entry a map. */
 export function full(schema: Schema): unknown {
+  const special = ruled(schema);
+  if (special !== undefined) return special;
   if (schema.type === 'array') return [full(schema.items ?? {})];
   if (schema.type !== 'object') return scalarFor(schema);
   const fields = Object.entries(schema.properties ?? {}).map(([name, child]) => [name, full(child)]);
@@ -32,7 +41,7 @@ export function full(schema: Schema): unknown {
 /** The value with every scalar that the schema refuses exchanged for one that it takes. */
 export function fitted(value: unknown, schema: Schema): unknown {
   if (Array.isArray(value)) return value.map((item) => fitted(item, schema.items ?? {}));
-  if (!isFields(value)) return schema.type !== undefined && isRefused(value, schema) ? scalarFor(schema) : value;
+  if (!isFields(value)) return schema.type !== undefined && isRefused(value, schema) ? scalarFor(schema) : (ruled(schema) ?? value);
   const childOf = (name: string): Schema => schema.properties?.[name] ?? schema.additionalProperties ?? {};
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, fitted(child, childOf(name))]));
 }

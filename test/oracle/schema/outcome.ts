@@ -20,6 +20,8 @@ const failed = (checks: Readonly<Record<string, boolean>>): string[] => Object.k
 
 const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 const INT32 = 2 ** 31;
+/** Whole numbers beyond are fractions to the API server. */
+const INT64 = 2 ** 63;
 
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
@@ -46,6 +48,7 @@ const numbers: Check = (value: number, schema) =>
     maximum: isAbove(schema.maximum, value),
     minimum: isBelow(schema.minimum, value),
     format: schema.format === 'int32' && (value >= INT32 || value < -INT32),
+    range: schema.type === 'integer' && (value >= INT64 || value < -INT64),
   });
 
 const lists: Check = (value: unknown[], schema) =>

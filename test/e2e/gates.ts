@@ -1,0 +1,31 @@
+// Feature gates of the installation, changed for the length of a test.
+import type { KubeVirt } from '../../src/api/index.js';
+import { find, kubectl } from './harness.js';
+
+export interface Gates {
+  readonly on?: readonly string[];
+  readonly off?: readonly string[];
+}
+
+async function patchGates(featureGates: readonly string[] | null, disabledFeatureGates: readonly string[] | null): Promise<void> {
+  const patch = { spec: { configuration: { developerConfiguration: { featureGates, disabledFeatureGates } } } };
+  await kubectl('patch', 'kubevirt', 'kubevirt', '-n', 'kubevirt', '--type', 'merge', '-p', JSON.stringify(patch));
+}
+
+/** Adds to the gates that are set; the answer puts them back as they were. */
+export async function setGates({ on = [], off = [] }: Gates): Promise<() => Promise<void>> {
+  const developer = (await find<KubeVirt>('kubevirt', 'kubevirt', 'kubevirt'))?.spec?.configuration?.developerConfiguration;
+  const [before, beforeOff] = [developer?.featureGates, developer?.disabledFeatureGates];
+  await patchGates([...(before ?? []), ...on], [...(beforeOff ?? []), ...off]);
+  return () => patchGates(before ?? null, beforeOff ?? null);
+}
+
+/** Runs with the gates as given, whatever comes of it. */
+export async function withGates(gates: Gates, run: () => Promise<void>): Promise<void> {
+  const restore = await setGates(gates);
+  try {
+    await run();
+  } finally {
+    await restore();
+  }
+}
