@@ -42,6 +42,22 @@ export const text = {
   manySockets: (podUids: readonly string[]): string =>
     `Found multiple sockets for this VMI on the node: pods ${podUids.join(' and ')}; delete the pod that is not its launcher`,
 
+  agentBasics: "This guest agent doesn't support required basic commands",
+  agentKeys: "This guest agent doesn't support required public key commands",
+  agentPasswords: "This guest agent doesn't support required password commands",
+  agentVersion: (version: string): string => `Guest agent version '${version}' is not supported`,
+  credentialsSynced: 'Access credentials sync successful.',
+  credentialsFailed: (reason: string): string => `Access credentials sync failed: ${reason}`,
+  memoryFailed: 'memory hotplug failed, the VM configuration is not supported',
+
+  volumeReady: (volume: string): string => `Successfully attach hotplugged volume ${volume} to VM`,
+  volumeMounted: (volume: string): string => `Volume ${volume} has been mounted in virt-launcher pod`,
+  volumeUnmounted: (volume: string): string => `Volume ${volume} has been unmounted from virt-launcher pod`,
+  volumeUnplugged: (volume: string): string => `Volume ${volume} has been unplugged`,
+  dumpBegins: (volume: string): string => `Memory dump Volume ${volume} is attached, getting memory dump`,
+  dumpCompleted: (volume: string): string => `Memory dump to Volume ${volume} has completed successfully`,
+  dumpFailed: (volume: string, reason: string): string => `Memory dump to pvc ${volume} failed: ${reason}`,
+
   notMigratable: {
     bridge:
       'cannot migrate VMI which does not use masquerade, bridge with kubevirt.io/allow-pod-bridge-network-live-migration annotation or a migratable plugin to connect to the pod network',

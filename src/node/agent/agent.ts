@@ -9,6 +9,7 @@ import type { Launcher } from '../launchers/launcher.js';
 import { nextStatus } from '../status/next-status.js';
 import { decidePhase, isAlive, isFinalPhase, type PhaseDecision } from '../status/phase.js';
 import { text } from '../text.js';
+import { announceChanges } from './announce.js';
 import { decide } from './decide.js';
 import { failureOf, fatalPhase } from './failure.js';
 import { type PerformDeps, perform } from './perform.js';
@@ -122,10 +123,15 @@ async function report(deps: AgentDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi, e
     bindings,
     isHostModelObsolete: deps.isHostModelObsolete(),
     selinuxContext: await selinuxOf(launcher),
+    agentVersions: deps.config().spec.supportedGuestAgentVersions ?? [],
+    ...(launcher.resized ? { resized: launcher.resized } : {}),
+    ...(launcher.plugged ? { plugged: launcher.plugged } : {}),
     now: ctx.now(),
   });
   const written = await deps.vmis.write(vmi, status);
+  delete launcher.resized;
   announce(deps, vmi, written, decision);
+  announceChanges(deps.events, vmi, written);
   return written;
 }
 

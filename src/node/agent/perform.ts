@@ -2,8 +2,9 @@
 // Returns when to look again; throws what went wrong.
 import type { VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
-import { KvError } from '../../base/errors.js';
+import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
+import { HOTPLUG_DISKS_DIR } from '../../core/storage/paths.js';
 import { isSameProcess } from '../../linux/proc.js';
 import type { EventRecorder, Next } from '../../runtime/types.js';
 import { claimDevices, hasKvm } from '../devices/ownership.js';
@@ -17,6 +18,7 @@ import { type NetworkSetup, networkTargetOf } from '../network/setup.js';
 import { isFinalPhase } from '../status/phase.js';
 import { text } from '../text.js';
 import type { Action } from './decide.js';
+import { liveResize } from './live-resize.js';
 import { syncOptions } from './sync-options.js';
 
 export interface PerformDeps {
@@ -74,11 +76,28 @@ export function perform(deps: PerformDeps, ctx: Ctx, action: Action, launcher: L
   return step({ deps, ctx, action, launcher, vmi });
 }
 
-const isNewSpec = (launcher: Launcher, vmi: Vmi): boolean => launcher.syncedSpec !== JSON.stringify(vmi.spec);
+const PROBES_PAUSED = 'kubevirt.io/pause-guest-agent-probes';
+
+/** All of a VMI that the launcher acts upon: its spec, and which volumes have come to the pod. */
+function toldOf({ spec, status, metadata }: Vmi): string {
+  const plugged = (status?.volumeStatus ?? []).flatMap(({ name, phase, hotplugVolume }) => (hotplugVolume ? [[name, phase]] : []));
+  return JSON.stringify([spec, plugged, metadata.annotations?.[PROBES_PAUSED]]);
+}
 
 async function prepare(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
   if (launcher.isPrepared) return;
   const isolation = isolationOf(launcher);
+  const [network] = await allOrFirstError([
+    setUpNetwork(deps, ctx, launcher, vmi),
+    deps.disks.mount(ctx, vmi, launcher.ghost.podUid),
+    (deps.devices?.claim ?? claimDevices)(isolation),
+  ]);
+  launcher.network = network;
+  launcher.isPrepared = true;
+}
+
+function setUpNetwork(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): ReturnType<NetworkSetup['ensure']> {
+  const { process, uid } = isolationOf(launcher);
   const config = deps.config();
   const bindings = config.spec.network?.binding;
   const settings: NetworkSettings = {
@@ -86,21 +105,7 @@ async function prepare(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi
     preferredFamily: deps.preferredFamily,
     ...(bindings ? { bindings } : {}),
   };
-  const target = networkTargetOf({ pid: isolation.process.pid, uid: isolation.uid });
-  const [network] = await allOrFirstError([
-    deps.network.ensure(ctx, vmi, target, settings),
-    deps.disks.mount(ctx, vmi, launcher.ghost.podUid),
-    makeImages(deps, ctx, launcher, vmi),
-    (deps.devices?.claim ?? claimDevices)(isolation),
-  ]);
-  launcher.network = network;
-  launcher.isPrepared = true;
-}
-
-async function makeImages({ events, config }: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
-  const isolation = isolationOf(launcher);
-  const warnings = await ensureDiskImages(ctx, vmi, { root: rootOf(isolation), uid: isolation.uid }, config());
-  for (const warning of warnings) events.event(vmi, 'Normal', 'ToleratedSmallPV', warning);
+  return deps.network.ensure(ctx, vmi, networkTargetOf({ pid: process.pid, uid }), settings);
 }
 
 /** Waits for all, so that no step goes on behind the back of a failed reconcile. */
@@ -126,13 +131,72 @@ async function requireKvm(deps: PerformDeps, launcher: Launcher): Promise<void> 
 async function sync(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
   ctx.log.info({ uid: launcher.ghost.uid, phase: vmi.status?.phase }, 'Synchronizing with the launcher');
   await clientOf(launcher).syncVirtualMachine(vmi, syncOptions(vmi, deps.config()));
-  launcher.syncedSpec = JSON.stringify(vmi.spec);
+  launcher.syncedSpec = toldOf(vmi);
   await deps.launchers.refresh(launcher);
 }
 
+/** The guest runs: whatever of its VMI changed is changed in it. */
 async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
   launcher.network ??= await deps.journal.read(launcher.ghost.uid);
-  if (isNewSpec(launcher, vmi)) await sync(deps, ctx, launcher, vmi);
+  if (launcher.syncedSpec !== toldOf(vmi)) {
+    await plugNetworks(deps, ctx, launcher, vmi);
+    await sync(deps, ctx, launcher, vmi);
+  }
+  await resize(deps, launcher, vmi);
+  await dumpMemory(launcher, vmi);
+}
+
+/** Networks that came to the pod. What fails concerns the new interface only; the running guest keeps its others. */
+async function plugNetworks(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
+  const interfaces = vmi.spec.domain.devices.interfaces ?? [];
+  const isChanged = interfaces.some((iface) => (iface.state === 'absent') === (launcher.network?.has(iface.name) === true));
+  if (!isChanged) return;
+  try {
+    launcher.network = await setUpNetwork(deps, ctx, launcher, pluggable(vmi));
+  } catch (err) {
+    ctx.log.warn({ uid: launcher.ghost.uid, err: messageOf(err) }, 'A network could not be plugged into a running guest');
+    deps.events.event(vmi, 'Warning', 'NicHotplug', messageOf(err));
+  }
+}
+
+/** Secondary networks are plugged once the pod has them, which its status tells. */
+function pluggable(vmi: Vmi): Vmi {
+  const isThere = new Set((vmi.status?.interfaces ?? []).flatMap(({ name, infoSource }) => (infoSource && name ? [name] : [])));
+  const interfaces = (vmi.spec.domain.devices.interfaces ?? []).filter(({ name, state }) => state === 'absent' || isThere.has(name));
+  const { domain } = vmi.spec;
+  return { ...vmi, spec: { ...vmi.spec, domain: { ...domain, devices: { ...domain.devices, interfaces } } } };
+}
+
+async function resize(deps: PerformDeps, launcher: Launcher, vmi: Vmi): Promise<void> {
+  const { cpus, memory } = liveResize(vmi);
+  const client = clientOf(launcher);
+  const options = syncOptions(vmi, deps.config());
+  if (cpus) {
+    await client.syncVirtualMachineCPUs(vmi, options);
+    launcher.resized = { ...launcher.resized, cpus: true };
+  }
+  if (!memory || hasFailedToGrow(vmi)) return;
+  try {
+    await client.syncVirtualMachineMemory(vmi, options);
+    launcher.resized = { ...launcher.resized, memory: true };
+  } catch (err) {
+    // Told by a condition of its own; asked again once that is taken away.
+    if (!hasCode(err, 'Invalid', 'Libvirt')) throw err;
+    launcher.resized = { ...launcher.resized, memory: false };
+    deps.events.event(vmi, 'Warning', 'MemoryHotplugFailed', messageOf(err));
+  }
+}
+
+const hasFailedToGrow = ({ status }: Vmi): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'HotMemoryChange' && value === 'False') === true;
+
+/** Asked again until the status says that it ended: the launcher knows which dump it has made. */
+async function dumpMemory(launcher: Launcher, vmi: Vmi): Promise<void> {
+  for (const { name, phase, memoryDumpVolume } of vmi.status?.volumeStatus ?? []) {
+    const file = memoryDumpVolume?.targetFileName;
+    if (phase !== 'MemoryDumpInProgress' || !file || launcher.domain?.spec.memoryDump?.fileName === file) continue;
+    await clientOf(launcher).virtualMachineMemoryDump(vmi, `${HOTPLUG_DISKS_DIR}/${name}/${file}`);
+  }
 }
 
 async function shutdown({ deps, ctx, launcher, vmi, action }: Job<Extract<Action, { kind: 'shutdown' }>>): Promise<Next> {

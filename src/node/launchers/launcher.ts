@@ -41,8 +41,12 @@ export interface Launcher {
   /** How often it may notify, and emit events. */
   readonly pace: Pace;
   readonly eventPace: Pace;
-  /** The spec that the launcher was last told. */
+  /** What the launcher was last told of the VMI. */
   syncedSpec?: string;
+  /** Sizes of the guest that were changed, or failed to be, since the status was last written. */
+  resized?: { cpus?: boolean; memory?: boolean };
+  /** Volumes mounted among its hotplugged disks. */
+  plugged?: ReadonlySet<string>;
   isPrepared: boolean;
   hasAnnouncedShutdown: boolean;
   /** When the guest was last asked to shut down. */

@@ -2,6 +2,7 @@
 import { type Condition, type ConditionValue, withConditions } from '../../api/conditions.js';
 import type { DomainReport } from '../../api/domain-report.js';
 import { text } from '../text.js';
+import { unsupportedAgent } from './agent-support.js';
 import { liveMigratable, type MigrationFacts, storageLiveMigratable } from './migratable.js';
 
 export interface Failure {
@@ -12,6 +13,10 @@ export interface Failure {
 export interface ConditionFacts extends MigrationFacts {
   readonly domain: DomainReport | undefined;
   readonly failure: Failure | undefined;
+  /** Patterns of agent versions that do; for agents that do not tell what they can. */
+  readonly agentVersions?: readonly string[];
+  /** The guest's sizes were changed in this pass: true, or false when that failed. */
+  readonly resized?: { readonly cpus?: boolean; readonly memory?: boolean };
   readonly now: number;
 }
 
@@ -27,6 +32,9 @@ export function nextConditions(facts: ConditionFacts): Condition[] {
         : {
             Paused: pausedOf(domain),
             AgentConnected: domain.spec.agentConnected === true ? { status: 'True' as const } : undefined,
+            AgentVersionNotSupported: unsupportedAgent(vmi, domain.spec.agent, facts.agentVersions ?? []),
+            ...credentials(domain),
+            ...resizes(facts),
             LiveMigratable: liveMigratable(facts),
             StorageLiveMigratable: storageLiveMigratable(facts),
           }),
@@ -42,4 +50,23 @@ const PAUSES: Readonly<Record<string, ConditionValue>> = {
 
 function pausedOf(domain: DomainReport): ConditionValue | undefined {
   return domain.status.status === 'Paused' ? PAUSES[domain.status.reason ?? ''] : undefined;
+}
+
+/** What was told before stays while the launcher has nothing new. */
+function credentials({ spec }: DomainReport): Record<string, ConditionValue> {
+  const { accessCredentials: told } = spec;
+  if (told === undefined) return {};
+  const condition = { status: told.succeeded ? 'True' : 'False', ...(told.message ? { message: told.message } : {}) } as const;
+  return { AccessCredentialsSynchronized: condition };
+}
+
+/** A change that was asked for is over once the guest has it. */
+function resizes({ resized }: ConditionFacts): Record<string, ConditionValue | undefined> {
+  return {
+    ...(resized?.cpus === true ? { HotVCPUChange: undefined } : {}),
+    ...(resized?.memory === true ? { HotMemoryChange: undefined } : {}),
+    ...(resized?.memory === false
+      ? { HotMemoryChange: { status: 'False' as const, reason: 'Memory Hotplug Failed', message: text.memoryFailed } }
+      : {}),
+  };
 }

@@ -10,6 +10,7 @@ type Interface = NonNullable<VirtualMachineInstance['spec']['domain']['devices']
 
 const FROM_DOMAIN = 'domain';
 const FROM_AGENT = 'guest-agent';
+const FROM_POD = 'multus-status';
 
 export function nextInterfaces(
   vmi: VirtualMachineInstance,
@@ -36,7 +37,7 @@ function specStatus(spec: Interface, old: Status | undefined, domain: DomainRepo
   const mac = reported?.mac ?? spec.macAddress ?? old?.mac;
   return {
     name: spec.name,
-    ...(reported === undefined ? {} : { infoSource: sources(reported) }),
+    ...infoSource(reported, old),
     ...(reported?.interfaceName === undefined ? {} : { interfaceName: reported.interfaceName }),
     ...(ips[0] === undefined ? {} : { ipAddress: ips[0], ipAddresses: [...ips] }),
     ...(mac === undefined ? {} : { mac }),
@@ -54,8 +55,15 @@ function addressesOf(spec: Interface, reported: DomainInterfaceReport | undefine
   return reported?.ips?.length ? reported.ips : (pod?.podIPs ?? []);
 }
 
-const sources = (reported: DomainInterfaceReport): string =>
-  reported.interfaceName === undefined ? FROM_DOMAIN : `${FROM_DOMAIN}, ${FROM_AGENT}`;
+/** Who knows of it. That the pod has it is virt-controller's word, which stays. */
+function infoSource(reported: DomainInterfaceReport | undefined, old: Status | undefined): Pick<Status, 'infoSource'> {
+  const sources = [
+    ...(reported === undefined ? [] : [FROM_DOMAIN]),
+    ...(reported?.interfaceName === undefined ? [] : [FROM_AGENT]),
+    ...(old?.infoSource?.split(', ').includes(FROM_POD) ? [FROM_POD] : []),
+  ];
+  return sources.length === 0 ? {} : { infoSource: sources.join(', ') };
+}
 
 /** A bridge or tunnel that the guest made for itself. */
 function guestStatus(reported: DomainInterfaceReport): Status {

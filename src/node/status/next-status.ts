@@ -18,6 +18,9 @@ export interface StatusFacts extends MigrationFacts {
   readonly network: ReadonlyMap<string, PodInterfaceCache>;
   /** SELinux label of the launcher, 'none' without SELinux. */
   readonly selinuxContext: string | undefined;
+  readonly agentVersions?: readonly string[];
+  readonly resized?: { readonly cpus?: boolean; readonly memory?: boolean };
+  readonly plugged?: ReadonlySet<string>;
   readonly now: number;
 }
 
@@ -49,18 +52,30 @@ function phaseFields(vmi: VirtualMachineInstance, { phase, failure }: PhaseDecis
   };
 }
 
-function domainFields({ vmi, network, selinuxContext }: StatusFacts, domain: DomainReport): Partial<Status> {
+function domainFields(facts: StatusFacts, domain: DomainReport): Partial<Status> {
+  const { vmi, network, selinuxContext, plugged, now } = facts;
   const memory = nextMemory(vmi, domain);
   const osInfo = guestOsInfo(domain.status.osInfo);
   return {
     interfaces: nextInterfaces(vmi, domain, network),
-    volumeStatus: nextVolumeStatus(vmi, domain),
+    volumeStatus: nextVolumeStatus(vmi, domain, { now, ...(plugged ? { plugged } : {}) }),
     migrationMethod: migrationMethod(vmi),
     ...(domain.spec.machineType ? { machine: { type: domain.spec.machineType } } : {}),
     ...(memory ? { memory } : {}),
+    ...sizes(facts, memory),
     ...(osInfo ? { guestOSInfo: osInfo } : {}),
     ...(domain.status.fsFreezeStatus === undefined ? {} : { fsFreezeStatus: domain.status.fsFreezeStatus }),
     ...(selinuxContext === undefined ? {} : { selinuxContext }),
+  };
+}
+
+/** What the guest was asked to have, once it was asked. */
+function sizes({ vmi, resized }: StatusFacts, memory: Status['memory']): Partial<Status> {
+  const { cpu, memory: wanted } = vmi.spec.domain;
+  const { sockets = 1, cores = 1, threads = 1 } = cpu ?? {};
+  return {
+    ...(resized?.cpus === true ? { currentCPUTopology: { sockets, cores, threads } } : {}),
+    ...(resized?.memory === true && wanted?.guest !== undefined ? { memory: { ...memory, guestRequested: wanted.guest } } : {}),
   };
 }
 
