@@ -44,7 +44,15 @@ function typeFits(value: unknown, type: string): boolean {
 const wrongType = (path: string, wanted: string, value: unknown): StructuralProblem =>
   `${path} in body must be of type ${wanted}: "${typeName(value)}"`;
 
-const wordsFor = (path: string): readonly unknown[] | undefined => ENUMS.find(([at]) => at.test(path))?.[1];
+/** The last parts of those paths: most fields are told apart by them alone. */
+const WORD_FIELDS = new Set(
+  'dnsPolicy operator nodeAffinityPolicy nodeTaintsPolicy whenUnsatisfiable effect scheme imagePullPolicy accessModes volumeMode'.split(
+    ' ',
+  ),
+);
+
+const wordsFor = (path: string): readonly unknown[] | undefined =>
+  WORD_FIELDS.has(path.slice(path.lastIndexOf('.') + 1)) ? ENUMS.find(([at]) => at.test(path))?.[1] : undefined;
 
 /** Counts, which a stored object could not hold as negative numbers. */
 const UNSIGNED =

@@ -1,0 +1,30 @@
+// The process that `npm run bench -- admission` measures: virt-api's webhooks behind its own HTTPS server, without a cluster. Its arguments are the
+// files of certificate and key; it says its port on standard output and ends with its standard input.
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../src/base/clock.js';
+import { silentLogger } from '../../src/base/logger.js';
+import { clusterConfigOf } from '../../src/core/config/cluster-config.js';
+import { createHttpsServer } from '../../src/http/index.js';
+import type { KubeClient } from '../../src/runtime/types.js';
+import { webhookRoutes } from '../../src/webhooks/server.js';
+
+const [certFile = '', keyFile = ''] = process.argv.slice(2);
+const config = clusterConfigOf({});
+/** What admission asks for a VM without instance type: nothing is there. */
+const client = { find: async () => undefined, list: async () => ({ metadata: {}, items: [] }) } as unknown as KubeClient;
+const server = createHttpsServer({
+  tls: { certFile, keyFile },
+  log: silentLogger,
+  host: '127.0.0.1',
+  port: 0,
+  routes: webhookRoutes({
+    client,
+    config: () => config,
+    installNamespace: 'kubevirt',
+    clock: systemClock,
+    log: silentLogger,
+    randomUuid: randomUUID,
+  }),
+});
+process.stdout.write(`${await server.start()}\n`);
+process.stdin.resume().once('end', () => void server.stop(100));
