@@ -69,7 +69,8 @@ export const sound: SpecRule = function* (spec, at) {
 
 export const vsock: SpecRule = function* (spec, at, config) {
   if (spec.domain.devices.autoattachVSOCK !== true || config.isEnabled('VSOCK')) return;
-  yield invalid(field(at, 'domain', 'devices', 'autoattachVSOCK'), gateOff('VSOCK', field(at, 'domain', 'devices', 'autoattachVSOCK')));
+  const path = field(at, 'domain', 'devices', 'autoattachVSOCK');
+  yield invalid(path, gateOff('VSOCK', path));
 };
 
 export const persistentReservation: SpecRule = function* (spec, at, config) {

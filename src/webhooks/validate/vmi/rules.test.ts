@@ -311,6 +311,11 @@ describe('vmiSpecCauses', () => {
       ['Invalid spec.resourceClaims: gpus or hostDevices use a claim that is not listed: add each to spec.resourceClaims'],
     ],
     [
+      'vsock behind its gate',
+      { devices: { autoattachVSOCK: true } },
+      [expect.stringMatching(/^Invalid spec.domain.devices.autoattachVSOCK: .* needs the feature gate VSOCK, which is off: add it to /)],
+    ],
+    [
       'persistent reservation',
       {
         devices: { disks: [{ name: 'v', lun: { bus: 'scsi', reservation: true } }] },
