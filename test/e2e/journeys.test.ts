@@ -13,6 +13,7 @@ import { streams } from './journeys/streams.js';
 import { stuck } from './journeys/stuck.js';
 import { subresources } from './journeys/subresources.js';
 import { uninstall } from './journeys/uninstall.js';
+import { volumes } from './journeys/volumes.js';
 
 afterEach(async (context) => {
   if (context.task.result?.state === 'fail') console.error(await diagnose());
@@ -24,6 +25,7 @@ describe('refusals', refusals);
 describe('kinds', kinds);
 describe('life cycle', lifecycle);
 describe('container disks', containerDisks);
+describe('volumes', volumes);
 describe('instance types', instancetypes);
 describe('streams', streams);
 describe('subresources', subresources);

@@ -76,4 +76,6 @@ build_root
 build_modules
 mkdir -p "$out"
 build_disk "$out/disk.img"
+cp "$kernel" "$out/vmlinuz"
+cp "$work/initrd" "$out/initrd"
 du -h "$kernel" "$work/initrd" "$out/disk.img"
