@@ -1,6 +1,6 @@
 // One pass of an installation, in order: kinds, rights, services, certificates and who trusts them, workloads one after the other.
 // Repeats itself harmlessly; ends early where something must be ready first, and says what.
-import type { DaemonSet, Deployment, Pod } from '../../api/index.js';
+import type { DaemonSet, Deployment, KubeObject, Pod } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, messageOf } from '../../base/errors.js';
 import type { KubeClient } from '../../runtime/types.js';
@@ -58,10 +58,16 @@ export async function install(input: InstallInput, ctx: Ctx): Promise<InstallOut
   return { gap: gap ?? commonGap, created, generations: applier.generations, nextAt };
 }
 
-/** Kinds and rights before everything; a right may be handed out in any order, since the operator holds them all. */
+/** Kinds and rights before everything. A binding is refused until its role exists. */
 async function applyBase({ kinds, set }: InstallInput, applier: Applier, ctx: Ctx): Promise<void> {
   const monitoring = kinds.monitoring() ? set.monitoring : [];
-  await applier.applyAll([...set.crds, ...set.rbac, ...set.services, ...set.policies, ...monitoring], ctx);
+  const all = [...set.crds, ...set.rbac, ...set.services, ...set.policies, ...monitoring];
+  const isBinding = ({ kind }: KubeObject): boolean => kind === 'RoleBinding' || kind === 'ClusterRoleBinding';
+  await applier.applyAll(
+    all.filter((object) => !isBinding(object)),
+    ctx,
+  );
+  await applier.applyAll(all.filter(isBinding), ctx);
 }
 
 /** Instance types and preferences: once their kinds are served and virt-api answers for them. Returns what is waited for. */
