@@ -32,6 +32,7 @@ export const ANNOTATION = {
 export const FINALIZER = {
   vmi: 'kubevirt.io/foregroundDeleteVirtualMachine',
   vmController: 'kubevirt.io/virtualMachineControllerFinalize',
+  migration: 'kubevirt.io/migrationJobFinalize',
   kubevirt: 'kubevirt.io/foregroundDeleteKubeVirt',
   crd: 'kubevirt.io/virtOperatorFinalizer',
 } as const;

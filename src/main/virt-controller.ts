@@ -3,6 +3,7 @@ import { keyOf } from '../api/index.js';
 import { Metrics } from '../base/metrics.js';
 import { createHttpsServer, profilerRoutes, text } from '../http/index.js';
 import { clusterFacts } from '../operators/cluster-facts.js';
+import { startMigrationController } from '../operators/migration/controller.js';
 import { startNodeController } from '../operators/node/reconciler.js';
 import { renderLauncherPod } from '../operators/pod-template/index.js';
 import { startVmController } from '../operators/vm/controller.js';
@@ -51,6 +52,7 @@ class VirtController extends ControllerProcess {
         }),
     });
     startNodeController(this.manager);
+    startMigrationController(this.manager);
   }
 
   protected override async init(): Promise<void> {

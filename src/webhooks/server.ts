@@ -11,12 +11,15 @@ import { MIGRATIONS } from './handlers/migrations.js';
 import { PODS_CREATED } from './handlers/pods.js';
 import { SETS } from './handlers/sets.js';
 import { STORAGE } from './handlers/storage.js';
+import { withNotice } from './handlers/stored-only.js';
 import { type AdmissionRequest, type AdmissionResponse, faultAnswer, parseReview, reviewAnswer } from './review.js';
 import { createStructuralCheck } from './structural.js';
 
 export type { WebhookDeps } from './handlers/context.js';
 
 const ADMITTERS: Readonly<Record<string, Admitter>> = { ...MACHINES, ...MIGRATIONS, ...EVICTIONS, ...SETS, ...STORAGE, ...PODS_CREATED };
+
+const MUTATES = /-mutate(-|$)/;
 
 /** Serves one admitter whatever arrives; shared with virt-operator's own webhooks. */
 export function reviewHandler(
@@ -50,6 +53,9 @@ export function webhookRoutes(deps: WebhookDeps): Route[] {
   return Object.entries(ADMITTERS).map(([path, admitter]) => ({
     method: 'POST',
     path,
-    ...reviewHandler((request) => admitter(request, context), deps.log),
+    ...reviewHandler(async (request) => {
+      const response = await admitter(request, context);
+      return MUTATES.test(path) ? response : withNotice(request, response);
+    }, deps.log),
   }));
 }

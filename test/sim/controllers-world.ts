@@ -5,6 +5,7 @@ import { metaTime } from '../../src/base/clock.js';
 import { KvError } from '../../src/base/errors.js';
 import { silentLogger } from '../../src/base/logger.js';
 import { clusterConfigOf } from '../../src/core/config/cluster-config.js';
+import { startMigrationController } from '../../src/operators/migration/controller.js';
 import { startVmController } from '../../src/operators/vm/controller.js';
 import { startVmiController } from '../../src/operators/vmi/controller.js';
 import { RestClient } from '../../src/runtime/client.js';
@@ -118,6 +119,7 @@ export function startWorld(through: (inner: Transport) => Transport = (inner) =>
       return launcherPod(vmi);
     },
   });
+  startMigrationController(manager);
   const running = manager.run(stop.signal);
   const world: World = {
     clock,

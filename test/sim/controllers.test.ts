@@ -1,7 +1,7 @@
 // The VM and VMI controllers together under the simulated API server and a virtual clock: a scripted node plays kubelet and
 // node agent. Asserts the state of the world and how many writes it took to get there.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PODS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../src/runtime/resources.js';
+import { PODS, VIRTUAL_MACHINE_INSTANCE_MIGRATIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../src/runtime/resources.js';
 import type { KubeClient } from '../../src/runtime/types.js';
 import { simVm, startWorld, type World } from './controllers-world.js';
 
@@ -40,6 +40,18 @@ describe('VM and VMI controllers', () => {
     await admin.delete(VIRTUAL_MACHINES, KEY);
     await world.seconds(8);
     expect([await admin.find(VIRTUAL_MACHINES, KEY), await vmiNow(), (await admin.list(PODS)).items]).toEqual([undefined, undefined, []]);
+  });
+
+  it('ends a migration with a reason, and lets it be deleted', async () => {
+    const key = 'shop/move';
+    const metadata = { name: 'move', namespace: 'shop', finalizers: ['kubevirt.io/migrationJobFinalize'] };
+    const migration = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstanceMigration', metadata, spec: { vmiName: 'web' } };
+    await admin.create(VIRTUAL_MACHINE_INSTANCE_MIGRATIONS, migration);
+    await world.seconds(2);
+    const ended = await admin.get(VIRTUAL_MACHINE_INSTANCE_MIGRATIONS, key);
+    expect([ended.status?.phase, ended.metadata.finalizers ?? []]).toEqual(['Failed', []]);
+    await admin.delete(VIRTUAL_MACHINE_INSTANCE_MIGRATIONS, key);
+    expect(await admin.find(VIRTUAL_MACHINE_INSTANCE_MIGRATIONS, key)).toBeUndefined();
   });
 
   it('replaces a guest that crashes, slower each time', async () => {

@@ -1,14 +1,12 @@
 // Mutation of new migrations: the label by which the migrations of a VMI are found, and the finalizer that keeps a migration until
 // virt-controller has cleaned up after it. Pure.
-import { LABEL } from '../../api/index.js';
+import { FINALIZER, LABEL } from '../../api/index.js';
 import type { VirtualMachineInstanceMigration } from '../validate/migration/admit.js';
 import type { Mutation } from './mutation.js';
-
-const FINALIZER = 'kubevirt.io/migrationJobFinalize';
 
 export function mutateMigration(migration: VirtualMachineInstanceMigration): Mutation<VirtualMachineInstanceMigration> {
   const { metadata, spec } = migration;
   const labels = { ...metadata.labels, [LABEL.vmiName]: spec.vmiName ?? '' };
-  const finalizers = [...new Set([...(metadata.finalizers ?? []), FINALIZER])];
+  const finalizers = [...new Set([...(metadata.finalizers ?? []), FINALIZER.migration])];
   return { object: { ...migration, metadata: { ...metadata, labels, finalizers } }, warnings: [] };
 }
