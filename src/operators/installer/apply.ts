@@ -23,6 +23,14 @@ export interface Pass {
   readonly lastSeen: readonly GenerationStatus[];
 }
 
+/** The results of all; when one fails, its error, but only after the others have ended: nothing goes on behind a failed pass. */
+export async function allDone<T extends readonly unknown[]>(work: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
+  const results = await Promise.allSettled(work);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+  return results.map((result) => (result.status === 'fulfilled' ? result.value : undefined)) as unknown as T;
+}
+
 /** Whose generations are kept: of Kubernetes' own groups. A hundred instance types would only make the CR long. */
 const hasKeptGeneration = ({ group }: Resource<KubeObject>): boolean => group === 'apps' || group === 'policy' || group.endsWith('.k8s.io');
 

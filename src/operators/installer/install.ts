@@ -4,7 +4,7 @@ import type { DaemonSet, Deployment, KubeObject, Pod } from '../../api/index.js'
 import type { Ctx } from '../../base/context.js';
 import { hasCode, messageOf } from '../../base/errors.js';
 import type { KubeClient } from '../../runtime/types.js';
-import { Applier, type Pass } from './apply.js';
+import { Applier, allDone, type Pass } from './apply.js';
 import { CertificateKeeper, type Certifier } from './certificates/certificate-keeper.js';
 import type { Lifetimes } from './certificates/specs.js';
 import type { ManagedKinds } from './managed.js';
@@ -45,10 +45,8 @@ export async function install(input: InstallInput, ctx: Ctx): Promise<InstallOut
   const { client, certifier, kinds, namespace, set, pass, lifetimes } = input;
   const applier = new Applier({ client, kinds }, pass);
   const keeper = new CertificateKeeper({ certifier, namespace, lifetimes, kinds, applier });
-  await applyBase(input, applier, ctx);
-  const trust = await keeper.keepAuthorities(ctx);
-  // Before what trusts them: a webhook must not be called under a certificate that does not exist.
-  await keeper.keepLeaves(trust, ctx);
+  // Certificates before what trusts them: a webhook must not be called under one that does not exist.
+  const [trust] = await allDone([keeper.keepAll(ctx), applyBase(input, applier, ctx)]);
   await applier.applyAll([...renderTrusting(set.trusting, trust.bundle), ...set.budgets], ctx);
   const { gap, created, isApiReady } = await applyWorkloads(input, applier, ctx);
   const commonGap = isApiReady ? await applyCommon(input, applier, ctx) : undefined;

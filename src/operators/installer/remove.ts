@@ -6,6 +6,7 @@ import { hasCode } from '../../base/errors.js';
 import { changeFinalizers, dropFinalizers, hasFinalizer } from '../../runtime/finalizers.js';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../../runtime/resources.js';
 import type { KubeClient, Resource } from '../../runtime/types.js';
+import { allDone } from './apply.js';
 import type { ManagedKind, ManagedKinds } from './managed.js';
 
 /** Nothing is heard when that has happened. */
@@ -22,7 +23,7 @@ export async function removeInstallation(client: KubeClient, kinds: ManagedKinds
   const left: string[] = [];
   for (const { resource, store } of [...kinds.others, ...(kinds.monitoring() ?? [])]) {
     const objects = store.list();
-    await Promise.all(objects.map((object) => remove(client, resource, object, ctx)));
+    await allDone(objects.map((object) => remove(client, resource, object, ctx)));
     left.push(...objects.map((object) => `${resource.kind} ${keyOf(object)}`));
   }
   return left.length === 0 ? undefined : `removing ${left.length} objects`;
@@ -30,15 +31,15 @@ export async function removeInstallation(client: KubeClient, kinds: ManagedKinds
 
 async function removeCrds(client: KubeClient, crds: readonly CustomResourceDefinition[], ctx: Ctx): Promise<void> {
   // All CRDs are held until the objects of all are gone: VMs own VMIs, and a controller must not lose one kind before the other.
-  for (const crd of crds) {
-    if (crd.metadata.deletionTimestamp) continue;
+  const holdAndRemove = async (crd: CustomResourceDefinition): Promise<void> => {
     if (!hasFinalizer(crd, FINALIZER.crd)) {
       await changeFinalizers(client, CUSTOM_RESOURCE_DEFINITIONS, crd, { add: [FINALIZER.crd] });
     }
     await remove(client, CUSTOM_RESOURCE_DEFINITIONS, crd, ctx);
-  }
+  };
+  await allDone(crds.filter(({ metadata }) => !metadata.deletionTimestamp).map(holdAndRemove));
   if (!crds.every(isEmptied)) return;
-  for (const crd of crds) await dropFinalizers(client, CUSTOM_RESOURCE_DEFINITIONS, crd, FINALIZER.crd);
+  await allDone(crds.map((crd) => dropFinalizers(client, CUSTOM_RESOURCE_DEFINITIONS, crd, FINALIZER.crd)));
 }
 
 export function isEmptied(crd: CustomResourceDefinition): boolean {

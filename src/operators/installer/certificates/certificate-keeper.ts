@@ -3,7 +3,7 @@
 import type { ConfigMap, Secret } from '../../../api/index.js';
 import type { Ctx } from '../../../base/context.js';
 import { createAuthority, createLeaf, type KeyPair } from '../../../base/crypto/certificates.js';
-import type { Applier } from '../apply.js';
+import { type Applier, allDone } from '../apply.js';
 import type { ManagedKinds } from '../managed.js';
 import { AUTHORITY, CA_BUNDLE_KEY } from '../manifests/names.js';
 import { bundleChangesAt, judgeAuthority, judgeLeaf, mergeBundle, type Verdict } from './rotation.js';
@@ -47,18 +47,12 @@ export class CertificateKeeper {
     return this.#nextAt;
   }
 
-  /** Authorities and bundles; returns the main one, which signs all leaves. */
-  async keepAuthorities(ctx: Ctx): Promise<Trust> {
-    let main: Trust | undefined;
-    for (const spec of AUTHORITIES) {
-      const trust = await this.#keepAuthority(spec, ctx);
-      if (spec.name === AUTHORITY.main) main = trust;
-    }
-    return main as Trust;
-  }
-
-  async keepLeaves({ authority }: Trust, ctx: Ctx): Promise<void> {
-    for (const spec of leafSpecs(this.#input.namespace)) await this.#keepLeaf(spec, authority, ctx);
+  /** Authorities and bundles, and the leaves, which the main one signs; returns that. */
+  async keepAll(ctx: Ctx): Promise<Trust> {
+    const kept = await allDone(AUTHORITIES.map((spec) => this.#keepAuthority(spec, ctx)));
+    const main = kept[AUTHORITIES.findIndex(({ name }) => name === AUTHORITY.main)] as Trust;
+    await allDone(leafSpecs(this.#input.namespace).map((spec) => this.#keepLeaf(spec, main.authority, ctx)));
+    return main;
   }
 
   async #keepAuthority({ name, commonName }: AuthoritySpec, ctx: Ctx): Promise<Trust> {
