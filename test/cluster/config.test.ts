@@ -59,7 +59,7 @@ describe('the kubelet', () => {
 });
 
 describe('the node script', () => {
-  const lines = renderNodeScript(node1, ['/sys/fs/cgroup/cpu']).split('\n');
+  const lines = renderNodeScript(node1, ['/sys/fs/cgroup/cpu'], config).split('\n');
   const at = (start: string) => lines.findIndex((line) => line.startsWith(start));
 
   it('cuts the tie to the host before it shares its own mounts', () => {
@@ -69,6 +69,11 @@ describe('the node script', () => {
 
   it('gives the node every private folder', () => {
     for (const [path, name] of PRIVATE_DIRS) expect(lines).toContain(`mount --bind /state/node1/${name} ${path}`);
+  });
+
+  it('hides a KVM that nobody asked for', () => {
+    const hides = (kvm: boolean) => renderNodeScript(node1, [], { kvm }).includes(' /dev/kvm');
+    expect([hides(false), hides(true)]).toEqual([true, false]);
   });
 
   it('says that it is ready only after everything, and ends as an init', () => {

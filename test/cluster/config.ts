@@ -35,12 +35,16 @@ export interface ClusterConfig {
   readonly pauseImage: string;
   readonly toolImage: string;
   readonly cgroup: string;
+  /** Nodes see the machine's /dev/kvm. */
+  readonly kvm: boolean;
   readonly nodes: readonly NodeConfig[];
 }
 
 export interface ClusterEnv {
   readonly KUBEVIRT_TS_CLUSTER_DIR?: string | undefined;
   readonly KUBEVIRT_TS_CACHE?: string | undefined;
+  /** `1` lets guests use the machine's KVM; without, a device that may be useless is not offered. */
+  readonly KUBEVIRT_TS_CLUSTER_KVM?: string | undefined;
   readonly XDG_CACHE_HOME?: string | undefined;
   readonly HOME?: string | undefined;
 }
@@ -75,6 +79,7 @@ export function clusterConfig(env: ClusterEnv): ClusterConfig {
     toolImage: 'localhost/kubevirt-ts/busybox:1',
     // By the folder's name: a second cluster in a network namespace of its own has its own groups.
     cgroup: basename(stateDir),
+    kvm: env.KUBEVIRT_TS_CLUSTER_KVM === '1',
     nodes: Array.from({ length: NODE_COUNT }, (_, at) => nodeConfig(stateDir, at + 1)),
   };
 }

@@ -21,7 +21,7 @@ export const PRIVATE_DIRS: readonly (readonly [path: string, name: string])[] = 
 ];
 
 /** Runs as the first process of the node's namespaces. Ends by becoming an init that only reaps. */
-export function renderNodeScript(node: NodeConfig, cgroupMounts: readonly string[]): string {
+export function renderNodeScript(node: NodeConfig, cgroupMounts: readonly string[], { kvm }: Pick<ClusterConfig, 'kvm'>): string {
   const cgroups = join(node.dir, 'cgroup');
   return [
     'set -eu',
@@ -30,6 +30,8 @@ export function renderNodeScript(node: NodeConfig, cgroupMounts: readonly string
     'mount --make-rprivate /',
     'mount --make-rshared /',
     ...PRIVATE_DIRS.map(([path, name]) => `mount --bind ${join(node.dir, name)} ${path}`),
+    // A machine's KVM may be there and not work, so that guests hang on it; a plain file in its place is no device.
+    ...(kvm ? [] : [`test ! -e /dev/kvm || { touch ${join(node.dir, 'no-kvm')}; mount --bind ${join(node.dir, 'no-kvm')} /dev/kvm; }`]),
     'mount -t tmpfs -o mode=755 tmpfs /run',
     'mkdir -p /run/netns /run/lock /run/containerd',
     'mount --make-rshared /run',

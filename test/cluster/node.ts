@@ -74,7 +74,7 @@ function prepareNode(config: ClusterConfig, node: NodeConfig, cgroups: CgroupLay
   }
   rmSync(render.readyFile(node), { force: true });
   const mounts = cgroups.version === 1 ? cgroups.mounts : [cgroups.mount];
-  const script = render.renderNodeScript(node, mounts);
+  const script = render.renderNodeScript(node, mounts, config);
   writeFileSync(join(node.dir, 'node.sh'), script);
   writeFileSync(join(node.dir, 'containerd.toml'), render.renderContainerd(config));
   writeFileSync(join(node.dir, 'kubelet.yaml'), render.renderKubelet(config, node, totalmem()));

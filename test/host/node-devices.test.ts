@@ -1,5 +1,5 @@
 // A device plugin against a stand-in for the kubelet that speaks the real protocol over real sockets.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { credentials, loadPackageDefinition, Server, ServerCredentials } from '@grpc/grpc-js';
@@ -46,7 +46,7 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'kv-dp-'));
   root = join(dir, 'root');
   await mkdir(join(root, 'dev'), { recursive: true });
-  await writeFile(join(root, 'dev/kvm'), '');
+  await symlink('/dev/null', join(root, 'dev/kvm'));
   stop = new AbortController();
   kubelet = await startKubelet(dir);
 });
@@ -101,8 +101,10 @@ describe('device plugin', () => {
     await vi.waitFor(() => expect(seen).toEqual(['Healthy']));
 
     await rm(join(root, 'dev/kvm'));
+    await writeFile(join(root, 'dev/kvm'), 'a plain file is no device');
     await vi.waitFor(() => expect(seen).toEqual(['Healthy', 'Unhealthy']));
-    await writeFile(join(root, 'dev/kvm'), '');
+    await rm(join(root, 'dev/kvm'));
+    await symlink('/dev/null', join(root, 'dev/kvm'));
     await vi.waitFor(() => expect(seen).toEqual(['Healthy', 'Unhealthy', 'Healthy']));
     plugin.close();
   });

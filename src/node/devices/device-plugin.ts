@@ -80,7 +80,7 @@ interface State {
 async function session(ctx: Ctx, spec: DeviceSpec, options: DevicePluginOptions, state: State, registered: () => void): Promise<void> {
   const kubelet = join(options.pluginDir, KUBELET_SOCKET);
   const endpoint = `kubevirt-${spec.name}.sock`;
-  state.healthy = await exists(options.hostRoot + spec.path);
+  state.healthy = await isDevice(options.hostRoot + spec.path);
   const server = await serveDevicePlugin(join(options.pluginDir, endpoint), deviceList(spec, options, state.healthy), async (ids) =>
     allocation(spec, ids),
   );
@@ -114,7 +114,7 @@ async function watch(ctx: Ctx, server: DevicePluginServer, sockets: Watched, plu
   while (!ctx.signal.aborted) {
     await sleep(ctx.clock, options.pollMs ?? POLL_MS, ctx.signal);
     if ((await fileId(server.socketPath)) !== own || (await fileId(sockets.kubelet)) !== sockets.kubeletId) return;
-    const healthy = await exists(options.hostRoot + spec.path);
+    const healthy = await isDevice(options.hostRoot + spec.path);
     if (healthy === state.healthy) continue;
     state.healthy = healthy;
     ctx.log.info({ device: spec.name, path: spec.path, healthy }, 'Device changed');
@@ -129,7 +129,11 @@ const deviceList = (spec: DeviceSpec, { maxDevices }: DevicePluginOptions, healt
 const allocation = (spec: DeviceSpec, ids: readonly string[]): AllocatedDevice[] =>
   ids.length === 0 ? [] : [{ hostPath: spec.path, containerPath: spec.path, permissions: spec.permissions }];
 
-const exists = async (path: string): Promise<boolean> => (await fileId(path)) !== undefined;
+/** Anything else of that name is no device, and no container could be given it. */
+async function isDevice(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined); // a node without it is what is asked about
+  return found?.isCharacterDevice() === true;
+}
 
 async function fileId(path: string): Promise<string | undefined> {
   try {

@@ -1,6 +1,6 @@
 // What cannot run says why, on the VM, on the VMI and as an event, and goes on by itself when the cause is gone.
 import { expect, it } from 'vitest';
-import type { VirtualMachine } from '../../../src/api/index.js';
+import type { VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
 import { apply, eventsOf, eventually, find, kubectl, NAMESPACE, TINY_IMAGE } from '../harness.js';
 import { tinyVm } from '../manifests.js';
 import { addImageName, removeImageName } from '../node-access.js';
@@ -33,4 +33,26 @@ export function stuck(): void {
     expect((await eventsOf('VirtualMachineInstance', 'nowhere')).join('\n')).toContain('Created virtual machine pod');
     await kubectl('delete', 'vm', 'nowhere', '-n', NAMESPACE, '--timeout=60s');
   });
+
+  it('says what to do on a cluster without KVM that was not told to emulate', async () => {
+    await setEmulation(false);
+    try {
+      await apply(tinyVm('no-kvm'));
+      const condition = await eventually('the VMI says that no node has KVM', async () => {
+        const vmi = await find<VirtualMachineInstance>('vmi', 'no-kvm');
+        return vmi?.status?.conditions?.find((c) => c.type === 'PodScheduled' && c.status === 'False');
+      });
+      expect(condition.message).toContain('Insufficient devices.kubevirt.io/kvm');
+      expect(condition.message).toContain('useEmulation');
+      expect((await find<VirtualMachine>('vm', 'no-kvm'))?.status?.printableStatus).toBe('ErrorUnschedulable');
+    } finally {
+      await setEmulation(true);
+      await kubectl('delete', 'vm', 'no-kvm', '-n', NAMESPACE, '--ignore-not-found', '--timeout=60s');
+    }
+  });
+}
+
+async function setEmulation(useEmulation: boolean): Promise<void> {
+  const patch = { spec: { configuration: { developerConfiguration: { useEmulation } } } };
+  await kubectl('patch', 'kubevirt', 'kubevirt', '-n', 'kubevirt', '--type', 'merge', '-p', JSON.stringify(patch));
 }
