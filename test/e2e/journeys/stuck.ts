@@ -44,7 +44,10 @@ export function stuck(): void {
       });
       expect(condition.message).toContain('Insufficient devices.kubevirt.io/kvm');
       expect(condition.message).toContain('useEmulation');
-      expect((await find<VirtualMachine>('vm', 'no-kvm'))?.status?.printableStatus).toBe('ErrorUnschedulable');
+      await eventually('ErrorUnschedulable', async () => {
+        const vm = await find<VirtualMachine>('vm', 'no-kvm');
+        return vm?.status?.printableStatus === 'ErrorUnschedulable';
+      });
     } finally {
       await setEmulation(true);
       await kubectl('delete', 'vm', 'no-kvm', '-n', NAMESPACE, '--ignore-not-found', '--timeout=60s');
