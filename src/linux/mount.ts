@@ -125,6 +125,11 @@ export async function bindFileReadOnly(ctx: Ctx, bind: BindMount): Promise<void>
   await run(ctx, 'nsenter', [`--mount=${ns}`, '--', 'sh', '-c', BIND_READ_ONLY, 'bind', bind.stage, bind.source, bind.target]);
 }
 
+/** Binds one file or directory as it is in the host's mount namespace, from where it propagates into the pod. */
+export async function bindWritable(ctx: Ctx, { source, target, mountNs = HOST_MOUNT_NS }: Omit<BindMount, 'stage'>): Promise<void> {
+  await run(ctx, 'nsenter', [`--mount=${mountNs}`, '--', 'mount', '-c', '--bind', source, target]);
+}
+
 /** Unmounts in the host's mount namespace; a mount that is still in use goes away with its last user. */
 export async function unmountLazily(ctx: Ctx, mountPoint: string, mountNs = HOST_MOUNT_NS): Promise<void> {
   await run(ctx, 'nsenter', [`--mount=${mountNs}`, '--', 'umount', '-l', '-c', mountPoint]);

@@ -12,6 +12,7 @@ import { createAgent } from './agent/agent.js';
 import { VmiWriter } from './agent/vmi-writer.js';
 import { createDevicePlugins } from './devices/plugins.js';
 import { createContainerDisks } from './disks/container-disks.js';
+import { createHotplugDisks } from './disks/hotplug-disks.js';
 import { createHeartbeat } from './heartbeat.js';
 import { createLabeller } from './labeller.js';
 import { createGhostRecords } from './launchers/ghost-records.js';
@@ -77,6 +78,7 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
         stageDir: `${options.shareDir}/container-disks-stage`,
         hostPid: options.hostPid ?? INIT_PID,
       }),
+      hotplug: createHotplugDisks({ hostPodsDir: options.hostPodsDir, hostPid: options.hostPid ?? INIT_PID }),
       events,
       config,
       preferredFamily: options.podFamily,

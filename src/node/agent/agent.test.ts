@@ -38,7 +38,6 @@ let config = EMULATION;
 let processLives = true;
 /** The label that the cache selects by is gone. */
 let isHidden = false;
-
 const clock: Clock = { now: () => now, after: () => () => undefined };
 const ctx = () => makeCtx(new AbortController().signal, silentLogger, clock);
 
@@ -85,6 +84,7 @@ function agentOf() {
         if (unmountError) throw unmountError;
       },
     },
+    hotplug: { sync: async () => new Set<string>() },
     devices: { claim: async () => void steps.push('devices'), hasKvm: async () => false },
     events: { event: (_object, type, reason, message) => void events.push(`${type} ${reason}: ${message}`) },
     config: () => config,

@@ -2,19 +2,21 @@
 // Returns when to look again; throws what went wrong.
 import type { VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
-import { hasCode, KvError, messageOf } from '../../base/errors.js';
+import { hasCode, isKvError, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { HOTPLUG_DISKS_DIR } from '../../core/storage/paths.js';
 import { isSameProcess } from '../../linux/proc.js';
 import type { EventRecorder, Next } from '../../runtime/types.js';
 import { claimDevices, hasKvm } from '../devices/ownership.js';
 import type { ContainerDisks } from '../disks/container-disks.js';
+import type { HotplugDisks } from '../disks/hotplug-disks.js';
 import { clientOf, isolationOf, type Launcher, vmiOfGhost } from '../launchers/launcher.js';
 import type { Launchers } from '../launchers/launchers.js';
 import type { NetworkJournal } from '../network/journal.js';
 import type { NetworkSettings } from '../network/request.js';
 import { type NetworkSetup, networkTargetOf } from '../network/setup.js';
 import { isFinalPhase } from '../status/phase.js';
+import { isPlugging } from '../status/volumes.js';
 import { text } from '../text.js';
 import type { Action } from './decide.js';
 import { liveResize } from './live-resize.js';
@@ -26,6 +28,7 @@ export interface PerformDeps {
   readonly network: NetworkSetup;
   readonly journal: NetworkJournal;
   readonly disks: ContainerDisks;
+  readonly hotplug: HotplugDisks;
   readonly events: EventRecorder;
   readonly config: () => ClusterConfig;
   readonly preferredFamily: NetworkSettings['preferredFamily'];
@@ -63,7 +66,7 @@ const STEPS: Steps = {
   wait: async ({ action }) => ({ afterMs: action.afterMs, why: action.why }),
   prepare: withVmi(prepare, { afterMs: SOCKET_POLL_MS, why: 'libvirt of the launcher is not up yet' }),
   start: withVmi(start),
-  update: withVmi(update),
+  update: async ({ deps, ctx, launcher, vmi }) => (vmi === undefined ? undefined : update(deps, ctx, launcher, vmi)),
   shutdown,
   kill,
   delete: remove,
@@ -135,14 +138,29 @@ async function sync(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): 
 }
 
 /** The guest runs: whatever of its VMI changed is changed in it. */
-async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
+async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<Next> {
   launcher.network ??= await deps.journal.read(launcher.ghost.uid);
+  await plugVolumes(deps, ctx, launcher, vmi);
   if (launcher.syncedSpec !== toldOf(vmi)) {
     await plugNetworks(deps, ctx, launcher, vmi);
     await sync(deps, ctx, launcher, vmi);
   }
   await resize(deps, launcher, vmi);
   await dumpMemory(launcher, vmi);
+  return isPlugging(vmi) ? { afterMs: SOCKET_POLL_MS, why: 'a volume is on its way into or out of the guest' } : undefined;
+}
+
+/** What fails concerns the new volume only. */
+async function plugVolumes(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
+  const hasPlugged = vmi.status?.volumeStatus?.some(({ hotplugVolume }) => hotplugVolume !== undefined) === true;
+  if (!hasPlugged && (launcher.plugged?.size ?? 0) === 0) return;
+  const inUse = new Set((launcher.domain?.spec.disks ?? []).map(({ name }) => name));
+  try {
+    launcher.plugged = await deps.hotplug.sync(ctx, vmi, launcher.ghost.podUid, inUse);
+  } catch (err) {
+    if (!isKvError(err) || err.reason !== 'HotplugFailed') throw err;
+    deps.events.event(vmi, 'Warning', 'HotplugFailed', messageOf(err));
+  }
 }
 
 /** Networks that came to the pod. What fails concerns the new interface only; the running guest keeps its others. */

@@ -96,7 +96,7 @@ export function createContainerDisks(options: ContainerDiskOptions): ContainerDi
 const openVolume = (options: ContainerDiskOptions, hostPid: number, podUid: string): Promise<SafePath | undefined> =>
   openIfThere(`/proc/${hostPid}/root`, join(options.hostPodsDir, volumeDir(podUid, 'container-disks')));
 
-async function openIfThere(root: string, inside: string): Promise<SafePath | undefined> {
+export async function openIfThere(root: string, inside: string): Promise<SafePath | undefined> {
   try {
     return await openBeneath(root, inside);
   } catch (err) {
@@ -197,7 +197,7 @@ async function onlyFile(root: string, volume: string): Promise<string> {
 }
 
 /** The very same file, opened in the host's mount namespace: only from there can it be bound. */
-async function openOnHost(hostPid: number, pid: number, file: SafePath): Promise<SafePath> {
+export async function openOnHost(hostPid: number, pid: number, file: SafePath): Promise<SafePath> {
   const [host, container, wanted] = await Promise.all([readMounts(hostPid), readMounts(pid), stat(file.path)]);
   for (const candidate of findHostPaths(host, container, file.resolved)) {
     const opened = await openIfThere(`/proc/${hostPid}/root`, candidate);
@@ -205,7 +205,7 @@ async function openOnHost(hostPid: number, pid: number, file: SafePath): Promise
     if (opened && found?.ino === wanted.ino && found.dev === wanted.dev) return opened;
     await opened?.close();
   }
-  throw new KvError('Internal', `the file ${file.resolved} of a container disk is not visible in the host's mount namespace`, {
+  throw new KvError('Internal', `the file ${file.resolved} of a container is not visible in the host's mount namespace`, {
     reason: 'ContainerDiskNotVisible',
   });
 }
@@ -216,11 +216,11 @@ async function openInFolder(dir: SafePath, folder: string, file: string): Promis
 }
 
 /** The empty file that the disk is bound over; made anew if the launcher put something else there. */
-async function openTarget(dir: SafePath, file: string): Promise<FileHandle> {
+export async function openTarget(dir: SafePath, file: string): Promise<FileHandle> {
   const path = `${dir.path}/${file}`;
   // O_NONBLOCK: a pipe that the launcher put there must not hold up the agent.
   const handle = await open(path, constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o440);
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
-  throw new KvError('Invalid', `${file} in the launcher's container-disks volume is not a plain file`);
+  throw new KvError('Invalid', `${file} in the launcher's volume is not a plain file`);
 }
