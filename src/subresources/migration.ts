@@ -68,11 +68,16 @@ async function nodeRefusal({ client, config }: MigrationDeps, { status }: Virtua
   return taintKey && name ? drainRefusal(await client.find(NODES, name), taintKey) : undefined;
 }
 
-async function cancelled({ client }: MigrationDeps, request: HttpRequest): Promise<StatusError | undefined> {
+/** `current`: where the VMI is being evacuated from. */
+async function cancelled({ client }: MigrationDeps, request: HttpRequest, current: string): Promise<StatusError | undefined> {
   if (request.body.length === 0) return badRequest('No body');
   const options = parseOptions<EvacuateCancelOptions>(request.body, EVACUATE_CANCEL_FIELDS);
   if (!options.ok) return options.error;
   const { evacuationNodeName = '' } = options.value;
+  if (evacuationNodeName !== current) {
+    const why = `it is being evacuated from node "${current}", not from "${evacuationNodeName}"`;
+    return conflict('virtualmachineinstance', nameOf(request), why);
+  }
   const operations = [
     { op: 'test' as const, path: EVACUATION_PATH, value: evacuationNodeName },
     { op: 'remove' as const, path: EVACUATION_PATH },
@@ -92,8 +97,9 @@ const cancelEvacuation =
     if (!vmi.ok) return statusAnswer(vmi.error);
     const drained = await nodeRefusal(deps, vmi.value);
     if (drained) return statusAnswer(drained);
-    if (!vmi.value.status?.evacuationNodeName) return empty(200);
-    const failure = await cancelled(deps, request);
+    const current = vmi.value.status?.evacuationNodeName;
+    if (!current) return empty(200);
+    const failure = await cancelled(deps, request, current);
     return failure ? statusAnswer(failure) : empty(200);
   };
 

@@ -183,6 +183,15 @@ describe('verbs of a VM', () => {
     for (const { name } of verbs) expect([name, (await ask({}, 'virtualmachines', name)).status]).toEqual([name, 404]);
   });
 
+  it('cancels the evacuation that is under way, and no other', async () => {
+    const cancel = (body: string) => ask({ vmi: vmi('Running') }, 'virtualmachineinstances', 'evacuate/cancel', Buffer.from(body));
+    writes.splice(0);
+    const answers = [await cancel(''), await cancel('{}'), await cancel('{"evacuationNodeName":"node01"}')];
+    expect(answers.map(({ status }) => status)).toEqual([400, 409, 200]);
+    expect(String(answers[1]?.body)).toContain('it is being evacuated from node \\"node01\\", not from \\"\\"');
+    expect(writes).toHaveLength(1);
+  });
+
   it('records what was asked for', async () => {
     writes.splice(0);
     await ask({ vm: vm('Manual', true), vmi: vmi('Running') }, 'virtualmachines', 'migrate', Buffer.from('addedNodeSelector: {zone: b}'));
