@@ -16,6 +16,8 @@ const HOST_TESTS = [
   ...['libvirt0', 'libvirt-daemon', 'libvirt-daemon-driver-qemu', 'qemu-system-x86', 'qemu-utils'],
   ...['tini', 'xorriso', 'nftables', 'iproute2', 'iputils-ping'],
 ];
+/** What test/e2e/clients/prepare.ts needs. */
+const CLIENTS = ['python3-venv'];
 
 const NOTHING = { debian: [], go: false };
 const EVERYTHING = { debian: [...new Set([...CLUSTER, ...IMAGES, ...HOST_TESTS])], go: true };
@@ -27,7 +29,7 @@ function demoNeeds(args) {
 
 export const COMMANDS = {
   start: { entry: 'tools/start.ts', needs: demoNeeds },
-  test: { entry: 'tools/test.ts', needs: () => EVERYTHING },
+  test: { entry: 'tools/test.ts', needs: () => ({ ...EVERYTHING, debian: [...EVERYTHING.debian, ...CLIENTS] }) },
   quick: { entry: 'tools/quick.ts', needs: () => NOTHING },
   cluster: { entry: 'test/cluster/main.ts', needs: (args) => (args[0] === 'up' ? { debian: CLUSTER, go: true } : NOTHING) },
   images: { entry: 'images/main.ts', needs: () => ({ debian: IMAGES, go: false }) },

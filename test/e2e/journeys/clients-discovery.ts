@@ -1,0 +1,108 @@
+// What clients learn of the API before they use it: groups, resources, OpenAPI documents of both versions. And the API server's own log,
+// which has to show no failure to read ours.
+import { statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { crds } from '../../../src/api/schema/crds.js';
+import { SUBRESOURCE_ROWS } from '../access-matrix.js';
+import { linesOf, runClient } from '../clients/commands.js';
+import { cluster, kubectl } from '../harness.js';
+
+const GROUP = 'subresources.kubevirt.io';
+const VERSIONS = ['v1', 'v1alpha3'] as const;
+
+interface OpenApi {
+  readonly paths: Record<string, object>;
+  readonly definitions?: Record<string, Definition>;
+  readonly components?: { readonly schemas?: Record<string, Definition> };
+}
+
+interface Definition {
+  readonly 'x-kubernetes-group-version-kind'?: readonly { readonly group: string; readonly version: string; readonly kind: string }[];
+}
+
+const raw = async <T>(path: string): Promise<T> => JSON.parse(await kubectl('get', '--raw', path)) as T;
+const kindsIn = (definitions: Record<string, Definition> = {}): string[] =>
+  Object.values(definitions).flatMap((each) =>
+    (each['x-kubernetes-group-version-kind'] ?? []).map(({ group, version, kind }) => `${group}/${version} ${kind}`),
+  );
+const served = crds().flatMap(({ spec }) =>
+  spec.versions.filter((version) => version.served).map((version) => `${spec.group}/${version.name} ${spec.names.kind}`),
+);
+const groupVersions = [...new Set(served.map((each) => each.split(' ')[0] ?? ''))];
+
+function resources(): void {
+  it('lists every kind by its names and categories, without an error', async () => {
+    const { stdout, stderr, code } = await runClient([(await cluster()).kubectlPath, 'api-resources', '-o', 'wide', '--no-headers']);
+    expect([code, stderr]).toEqual([0, '']);
+    const rows = linesOf(stdout);
+    for (const { spec } of crds()) {
+      const version = spec.versions.find((each) => each.storage)?.name;
+      const row = rows.find((each) => each.startsWith(`${spec.names.plural} `) && each.includes(` ${spec.group}/`)) ?? '';
+      expect(row, `${spec.names.kind} ${version}`).toContain(` ${spec.names.kind} `);
+      expect(row).toContain([...(spec.names.shortNames ?? [])].join(','));
+      expect(row).toContain((spec.names.categories ?? []).join(','));
+    }
+  });
+
+  it('knows the subresources in both versions', async () => {
+    const group = await raw<{ versions: { version: string }[]; preferredVersion: { version: string } }>(`/apis/${GROUP}`);
+    expect([group.versions.map(({ version }) => version).sort(), group.preferredVersion.version]).toEqual([[...VERSIONS], 'v1']);
+    const wanted = SUBRESOURCE_ROWS.map(({ resource, subresource }) => (subresource ? `${resource}/${subresource}` : resource));
+    for (const version of VERSIONS) {
+      const { resources: list } = await raw<{ resources: { name: string }[] }>(`/apis/${GROUP}/${version}`);
+      expect(list.map(({ name }) => name)).toEqual(expect.arrayContaining(wanted.filter((name) => name !== 'expand-vm-spec')));
+    }
+  });
+}
+
+function documents(): void {
+  it('describes every kind and the subresources in OpenAPI v3', async () => {
+    const { paths } = await raw<{ paths: Record<string, { serverRelativeURL: string }> }>('/openapi/v3');
+    const found: string[] = [];
+    for (const groupVersion of [...groupVersions, ...VERSIONS.map((version) => `${GROUP}/${version}`)]) {
+      const document = await raw<OpenApi>(paths[`apis/${groupVersion}`]?.serverRelativeURL ?? `no document of ${groupVersion}`);
+      expect(Object.keys(document.paths).length, groupVersion).toBeGreaterThan(0);
+      expect(danglingIn(document), groupVersion).toEqual([]);
+      found.push(...kindsIn(document.components?.schemas));
+    }
+    expect(found).toEqual(expect.arrayContaining(served));
+  });
+
+  it('describes them in OpenAPI v2', async () => {
+    const { paths, definitions } = await raw<OpenApi>('/openapi/v2');
+    const of = (version: string) => `/apis/${GROUP}/${version}/namespaces/{namespace}/virtualmachines/{name}/start`;
+    expect(Object.keys(paths)).toEqual(expect.arrayContaining(VERSIONS.map(of)));
+    expect(kindsIn(definitions)).toEqual(expect.arrayContaining(served));
+  });
+}
+
+/** References within the document that lead nowhere. */
+function danglingIn(document: OpenApi): string[] {
+  const targets = new Set(Object.keys(document.components?.schemas ?? {}).map((name) => `#/components/schemas/${name}`));
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference = '']) => reference);
+  return references.filter((reference) => !targets.has(reference));
+}
+
+/** Runs around the clients' journeys: what the API server has logged meanwhile. */
+export function watchApiServer(): void {
+  let [file, from] = ['', 0];
+
+  beforeAll(async () => {
+    file = join((await cluster()).logsDir, 'kube-apiserver.log');
+    from = statSync(file).size;
+  });
+  afterAll(async () => {
+    const handle = await open(file);
+    const { buffer } = await handle.read(Buffer.alloc(statSync(file).size - from), 0, null, from);
+    await handle.close();
+    const complaints = linesOf(buffer.toString('utf8')).filter((line) => /openapi/i.test(line) && /err|fail/i.test(line));
+    expect(complaints).toEqual([]);
+  });
+}
+
+export function discovery(): void {
+  describe('discovery', resources);
+  describe('the documents', documents);
+}
