@@ -184,8 +184,7 @@ runcmd:
 
 const DEBIAN_NETWORK = `version: 2
 ethernets:
-  nic:
-    match: {name: 'e*'}
+  enp1s0:
     dhcp4: true
     addresses: [192.0.2.7/24]
 `;

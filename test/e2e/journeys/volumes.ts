@@ -110,7 +110,7 @@ export function volumes(): void {
   });
 
   afterAll(async () => {
-    await kubectl('delete', 'vmi,pvc,pods,configmaps,secrets', '-n', NAMESPACE, '-l', 'journey=volumes', '--timeout=120s');
+    await kubectl('delete', 'vmi,pvc,pods,configmaps,secrets,serviceaccounts', '-n', NAMESPACE, '-l', 'journey=volumes', '--timeout=120s');
     rmSync(await nodeFile(HOST_DIR), { recursive: true, force: true });
     await patchGates(gates ?? null);
   });
@@ -209,7 +209,7 @@ export function volumes(): void {
       expect(await console.run('hostname')).toContain('from-cloud-init');
       expect(await console.run('cat /etc/written')).toContain('by cloud-init');
       expect(await console.run('cat /run/ran')).toContain('run-command');
-      expect(await console.run('ip -br -4 addr')).toContain('192.0.2.7/24');
+      expect(await console.run('ip -c=never -br -4 addr')).toContain('192.0.2.7/24');
       expect(await console.run('cat /home/debian/.ssh/authorized_keys')).toContain('tester@example');
     });
     await eventually('the guest agent is connected', async () => {
