@@ -5,12 +5,19 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { crds } from '../../../src/api/schema/crds.js';
-import { SUBRESOURCE_ROWS } from '../access-matrix.js';
+import { SUBRESOURCES } from '../../../src/subresources/verbs.js';
 import { linesOf, runClient } from '../clients/commands.js';
 import { cluster, kubectl } from '../harness.js';
 
 const GROUP = 'subresources.kubevirt.io';
 const VERSIONS = ['v1', 'v1alpha3'] as const;
+/** Served, and not in the lists of resources: as in KubeVirt, whose clients know them without. */
+const UNLISTED = [
+  ...['addvolume', 'removevolume', 'memorydump', 'removememorydump', 'portforward'].map((verb) => `virtualmachines/${verb}`),
+  ...['usbredir', 'vsock'].map((verb) => `virtualmachineinstances/${verb}`),
+  ...['version', 'guestfs'],
+];
+const startOf = (version: string): string => `/apis/${GROUP}/${version}/namespaces/{namespace}/virtualmachines/{name}/start`;
 
 interface OpenApi {
   readonly paths: Record<string, object>;
@@ -49,10 +56,10 @@ function resources(): void {
   it('knows the subresources in both versions', async () => {
     const group = await raw<{ versions: { version: string }[]; preferredVersion: { version: string } }>(`/apis/${GROUP}`);
     expect([group.versions.map(({ version }) => version).sort(), group.preferredVersion.version]).toEqual([[...VERSIONS], 'v1']);
-    const wanted = SUBRESOURCE_ROWS.map(({ resource, subresource }) => (subresource ? `${resource}/${subresource}` : resource));
+    const names = SUBRESOURCE_ROWS.map(({ resource, subresource }) => (subresource ? `${resource}/${subresource}` : resource));
     for (const version of VERSIONS) {
       const { resources: list } = await raw<{ resources: { name: string }[] }>(`/apis/${GROUP}/${version}`);
-      expect(list.map(({ name }) => name)).toEqual(expect.arrayContaining(wanted.filter((name) => name !== 'expand-vm-spec')));
+      expect(list.map(({ name }) => name).sort()).toEqual(names.filter((name) => !UNLISTED.includes(name)).sort());
     }
   });
 }
@@ -60,20 +67,20 @@ function resources(): void {
 function documents(): void {
   it('describes every kind and the subresources in OpenAPI v3', async () => {
     const { paths } = await raw<{ paths: Record<string, { serverRelativeURL: string }> }>('/openapi/v3');
-    const found: string[] = [];
-    for (const groupVersion of [...groupVersions, ...VERSIONS.map((version) => `${GROUP}/${version}`)]) {
+    const read = async (groupVersion: string): Promise<OpenApi> => {
       const document = await raw<OpenApi>(paths[`apis/${groupVersion}`]?.serverRelativeURL ?? `no document of ${groupVersion}`);
-      expect(Object.keys(document.paths).length, groupVersion).toBeGreaterThan(0);
       expect(danglingIn(document), groupVersion).toEqual([]);
-      found.push(...kindsIn(document.components?.schemas));
-    }
-    expect(found).toEqual(expect.arrayContaining(served));
+      return document;
+    };
+    const kinds: string[] = [];
+    for (const groupVersion of groupVersions) kinds.push(...kindsIn((await read(groupVersion)).components?.schemas));
+    expect(kinds).toEqual(expect.arrayContaining(served));
+    for (const version of VERSIONS) expect(Object.keys((await read(`${GROUP}/${version}`)).paths)).toContain(startOf(version));
   });
 
-  it('describes them in OpenAPI v2', async () => {
+  it('describes them in OpenAPI v2, the subresources in their first version', async () => {
     const { paths, definitions } = await raw<OpenApi>('/openapi/v2');
-    const of = (version: string) => `/apis/${GROUP}/${version}/namespaces/{namespace}/virtualmachines/{name}/start`;
-    expect(Object.keys(paths)).toEqual(expect.arrayContaining(VERSIONS.map(of)));
+    expect(Object.keys(paths)).toContain(startOf('v1'));
     expect(kindsIn(definitions)).toEqual(expect.arrayContaining(served));
   });
 }
