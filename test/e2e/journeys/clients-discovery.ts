@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { crds } from '../../../src/api/schema/crds.js';
-import { SUBRESOURCES } from '../../../src/subresources/verbs.js';
+import { SUBRESOURCE_ROWS } from '../access-matrix.js';
 import { linesOf, runClient } from '../clients/commands.js';
 import { cluster, kubectl } from '../harness.js';
 
