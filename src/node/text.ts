@@ -21,6 +21,7 @@ export const text = {
   domainVanished: 'the guest is gone although nobody stopped it: libvirt no longer knows it; look at the log of the launcher pod',
   launcherUnresponsive: (node: string): string =>
     `virt-launcher on node ${node} no longer answers and its guest is given up; look at the log of the launcher pod`,
+  deletedBeforeStart: 'The VirtualMachineInstance was deleted before its guest had started.',
   launcherNeverStarted: (node: string): string =>
     `virt-launcher on node ${node} did not open its command socket in time; look at the log of the launcher pod`,
   noKvm: (node: string): string =>

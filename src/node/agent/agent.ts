@@ -154,8 +154,10 @@ function announce({ events }: AgentDeps, before: Vmi, after: Vmi, { failure }: P
   }
   if (after.status?.phase === 'Running') events.event(after, 'Normal', 'Started', text.started);
   if (after.status?.phase === 'Succeeded') events.event(after, 'Normal', 'Stopped', text.stopped);
-  if (after.status?.phase === 'Failed')
-    events.event(after, 'Warning', 'Stopped', failure ? `${text.crashed} ${capital(failure.message)}` : text.crashed);
+  if (after.status?.phase !== 'Failed') return;
+  if (before.status?.phase !== 'Running' && after.metadata.deletionTimestamp !== undefined)
+    events.event(after, 'Normal', 'Stopped', text.deletedBeforeStart);
+  else events.event(after, 'Warning', 'Stopped', failure ? `${text.crashed} ${capital(failure.message)}` : text.crashed);
 }
 
 const capital = (sentence: string): string => `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;

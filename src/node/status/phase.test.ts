@@ -50,6 +50,13 @@ describe('decidePhase', () => {
   ])('%s', (_title, over, expected) => {
     expect(phase(over)).toBe(expected);
   });
+
+  it('blames no launcher for a guest that was deleted before it started', () => {
+    const deleted = nodeVmi({ metadata: { deletionTimestamp: '2026-01-01T12:00:00Z' } });
+    expect(decidePhase({ vmi: deleted, domain: undefined, launcher: 'unresponsive', node: 'n1' }).failure?.message).toContain(
+      'deleted before',
+    );
+  });
 });
 
 describe('isAlive', () => {

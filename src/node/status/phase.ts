@@ -59,9 +59,9 @@ export function decidePhase(facts: PhaseFacts): PhaseDecision {
 function withoutDomain({ vmi, launcher, node }: PhaseFacts, current: VmiPhase): PhaseDecision {
   const isHandedOver = current === 'Scheduled' || current === 'Running';
   if (launcher === 'unresponsive' && isHandedOver) {
-    return current === 'Running' || vmi.metadata.deletionTimestamp !== undefined
-      ? failed('LauncherUnresponsive', text.launcherUnresponsive(node))
-      : failed('LauncherNotStarted', text.launcherNeverStarted(node));
+    if (current === 'Running') return failed('LauncherUnresponsive', text.launcherUnresponsive(node));
+    const why = vmi.metadata.deletionTimestamp === undefined ? text.launcherNeverStarted(node) : text.deletedBeforeStart;
+    return failed('LauncherNotStarted', why);
   }
   // libvirt was asked and knows no such domain: a guest that ran is lost, and starting another in its place would hide that.
   if (launcher === 'ready' && current === 'Running') return failed('GuestVanished', text.domainVanished);
