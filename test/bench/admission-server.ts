@@ -1,6 +1,7 @@
 // The process that `npm run bench -- admission` measures: virt-api's webhooks behind its own HTTPS server, without a cluster. Its arguments are the
-// files of certificate and key; it says its port on standard output and ends with its standard input.
+// files of certificate and key; it says its port on standard output, answers each line with the bytes that live in its heap, and ends with its input.
 import { randomUUID } from 'node:crypto';
+import { createInterface } from 'node:readline';
 import { systemClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/logger.js';
 import { clusterConfigOf } from '../../src/core/config/cluster-config.js';
@@ -27,4 +28,8 @@ const server = createHttpsServer({
   }),
 });
 process.stdout.write(`${await server.start()}\n`);
-process.stdin.resume().once('end', () => void server.stop(100));
+for await (const _line of createInterface({ input: process.stdin })) {
+  global.gc?.();
+  process.stdout.write(`${process.memoryUsage().heapUsed}\n`);
+}
+await server.stop(100);

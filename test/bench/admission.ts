@@ -34,18 +34,34 @@ const QUESTIONS: readonly Question[] = [
 
 interface Served {
   readonly child: ChildProcessByStdio<Writable, Readable, null>;
+  readonly lines: AsyncIterator<string>;
   readonly port: number;
   readonly agent: Agent;
 }
 
+async function numberFrom(lines: AsyncIterator<string>): Promise<number> {
+  const { done, value } = await lines.next();
+  if (done) throw new Error('the server of the benchmark ended: its error is above');
+  return Number(value);
+}
+
 async function serve(): Promise<Served> {
   const { certFile, keyFile } = testCa().issue('server');
-  const command = ['--import', 'tsx', SERVER, certFile, keyFile];
+  const command = ['--expose-gc', ...process.execArgv, SERVER, certFile, keyFile];
   const child = spawn('taskset', ['-c', '0', process.execPath, ...command], { stdio: ['pipe', 'pipe', 'inherit'] });
-  for await (const line of createInterface({ input: child.stdout })) {
-    return { child, port: Number(line), agent: new Agent({ keepAlive: true, maxSockets: IN_FLIGHT, rejectUnauthorized: false }) };
-  }
-  throw new Error('the server of the benchmark ended before it served: its error is above');
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    child,
+    lines,
+    port: await numberFrom(lines),
+    agent: new Agent({ keepAlive: true, maxSockets: IN_FLIGHT, rejectUnauthorized: false }),
+  };
+}
+
+/** What is left in the heap after its garbage is collected. */
+async function liveBytes({ child, lines }: Served): Promise<number> {
+  child.stdin.write('\n');
+  return await numberFrom(lines);
 }
 
 /** Milliseconds from sending to the last byte. */
@@ -105,6 +121,7 @@ function residentBytes({ child }: Served): number {
 interface Growth {
   readonly requests: number;
   readonly rss: number;
+  readonly live: number;
   readonly perSecond: number;
 }
 
@@ -114,7 +131,8 @@ async function growth(served: Served, requests: number): Promise<Growth[]> {
   for (let done = share; done <= requests; done += share) {
     const begin = performance.now();
     await inARow(served, share);
-    found.push({ requests: done, rss: residentBytes(served), perSecond: Math.round((share * 1000) / (performance.now() - begin)) });
+    const perSecond = Math.round((share * 1000) / (performance.now() - begin));
+    found.push({ requests: done, rss: residentBytes(served), live: await liveBytes(served), perSecond });
   }
   return found;
 }
@@ -133,8 +151,8 @@ function latencyTable(taken: ReadonlyMap<string, readonly number[]>): Table {
 
 const growthTable = (found: readonly Growth[]): Table => ({
   title: `${IN_FLIGHT} at a time, as fast as they are answered`,
-  columns: ['requests', 'RSS (MiB)', 'a second'],
-  rows: found.map(({ requests, rss, perSecond }) => [String(requests), mebibytes(rss), perSecond]),
+  columns: ['requests', 'RSS (MiB)', 'live heap (MiB)', 'a second'],
+  rows: found.map(({ requests, rss, live, perSecond }) => [String(requests), mebibytes(rss), mebibytes(live), perSecond]),
 });
 
 export async function admission(requests: number): Promise<Report> {
