@@ -95,7 +95,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         await (isListing ? this.#relist() : this.#watch(signal));
       } catch (err) {
         if (signal.aborted) return;
-        if (isListing && this.whenServed && hasCode(err, 'NotFound')) await this.#notServed(signal);
+        if (this.whenServed && hasCode(err, 'NotFound')) await this.#notServed(signal);
         else await (isListing ? this.#wait(err, this.#listBackoff, signal) : this.#recover(err, signal));
       }
     }
@@ -104,6 +104,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   async #notServed(signal: AbortSignal): Promise<void> {
     this.#lastContactAt = this.#options.clock.now();
     this.#isSynced = false;
+    this.#resourceVersion = undefined;
     for (const key of this.#store.keys()) this.#remove(key);
     await sleep(this.#options.clock, NOT_SERVED_RETRY_MS, signal);
   }
