@@ -24,6 +24,7 @@ import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } 
 import { decideVmi, type Plan, type Step } from './decide.js';
 import { currentPod, isLauncherOf, isPodReady } from './pod-state.js';
 import { isFinal, isHandedOver, type Seen } from './seen.js';
+import { mountPatienceMs } from './slow-mount.js';
 import { canWait, handedOverPatch, isQuiet, nextVmi, QUICK_START_MS, transitionEvents, unpausedGate } from './status.js';
 import { text } from './text.js';
 import { claimOf } from './volumes.js';
@@ -189,7 +190,8 @@ async function patchHandedOver(d: VmiDeps, key: ObjectKey, old: VirtualMachineIn
 async function report(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], ctx: Ctx): Promise<Next> {
   const next = await write(d, key, seen, failure, ctx.now());
   await syncReadinessGate(d, seen, ctx.now());
-  return next;
+  const patience = mountPatienceMs(seen.pod, ctx.now());
+  return next ?? (patience === undefined ? undefined : { afterMs: patience, why: 'the pod may lack what it mounts' });
 }
 
 export const reconcileVmi =

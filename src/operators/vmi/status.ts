@@ -21,6 +21,7 @@ import type { JsonPatchOperation } from '../../runtime/types.js';
 import { nextPhase, type PhaseDecision } from './phase.js';
 import { activePods, computeImage, containerProblem, isPodDown, schedulingProblem } from './pod-state.js';
 import { type Failure, isFinal, isHandedOver, phaseOf, type Seen } from './seen.js';
+import { mountProblem } from './slow-mount.js';
 import { text } from './text.js';
 import { nextVolumeStatus } from './volumes.js';
 
@@ -44,12 +45,12 @@ function scheduledOf(pod: Pod | undefined): ConditionValue | undefined {
 }
 
 /** The one thing that keeps the VMI from going on, if any. */
-function problemOf({ pod }: Seen, failure: Failure | undefined, loss: Failure | undefined): Failure | undefined {
-  return failure ?? loss ?? (pod && !isPodDown(pod) && !isDeleting(pod) ? containerProblem(pod) : undefined);
+function problemOf({ pod }: Seen, failure: Failure | undefined, now: number): Failure | undefined {
+  return failure ?? (pod && !isPodDown(pod) && !isDeleting(pod) ? (containerProblem(pod) ?? mountProblem(pod, now)) : undefined);
 }
 
 function conditionsOf(seen: Seen, failure: Failure | undefined, decision: PhaseDecision, now: number): Condition[] {
-  const problem = problemOf(seen, failure, decision.loss);
+  const problem = problemOf(seen, failure ?? decision.loss, now);
   const old = seen.vmi.status?.conditions as Condition[] | undefined;
   const starting = !isHandedOver(seen.vmi) || decision.phase === 'Failed';
   return withConditions(

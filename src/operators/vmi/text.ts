@@ -16,6 +16,8 @@ export const text = {
   notPaused: 'the virtual machine is not paused',
   noKvm:
     'no node offers hardware virtualisation (devices.kubevirt.io/kvm): enable it on a node, or set spec.configuration.developerConfiguration.useEmulation in the KubeVirt CR to run guests in software, slowly',
+  mounting: (pod: string, names: string) =>
+    `the kubelet cannot mount the volumes of pod ${pod} yet, which needs ${names}: create what is missing; kubectl describe pod ${pod} names it`,
   launcherEnded: (pod: string, code: number | undefined, lastLine: string) =>
     `the virt-launcher pod ${pod} ended${code === undefined ? '' : ` with exit code ${code}`}${lastLine ? `: ${lastLine}` : ''}; see kubectl logs ${pod} -c compute`,
   launcherGone: (pod: string) => `the virt-launcher pod ${pod} was removed while the guest was starting or running`,
