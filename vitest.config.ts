@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-// One project a layer: `unit` is pure and quick; `fuzz` is pure and takes half a minute; `host` needs root; `apiserver` and `e2e` need the local cluster.
+// One project a layer: `unit` is pure and quick; `fuzz` takes half a minute: damaged input, and load; `host` needs root; `apiserver` and `e2e` need the local cluster.
 const shared = { pool: 'forks' as const, maxWorkers: 2 };
 const project = (name: string, include: string[], testTimeout: number, rest = {}) => ({
   extends: true as const,
@@ -20,7 +20,7 @@ export default defineConfig({
         ['src/**/*.test.ts', 'test/{golden,cluster,builders,fakes,sim,oracle,bench}/**/*.test.ts', '{tools,images}/**/*.test.ts'],
         10_000,
       ),
-      project('fuzz', ['test/fuzz/**/*.test.ts'], 60_000),
+      project('fuzz', ['test/{fuzz,load}/**/*.test.ts'], 60_000),
       project('host', ['test/host/**/*.test.ts'], 60_000, serial),
       project('apiserver', ['test/apiserver/**/*.test.ts'], 120_000, serial),
       project('e2e', ['test/e2e/**/*.test.ts'], 600_000, { ...serial, globalSetup: ['test/e2e/global-setup.ts'] }),
