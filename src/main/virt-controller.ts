@@ -2,10 +2,10 @@
 import { keyOf } from '../api/index.js';
 import { Metrics } from '../base/metrics.js';
 import { createHttpsServer, profilerRoutes, text } from '../http/index.js';
-import { clusterFacts } from '../operators/cluster-facts.js';
+import { type ClusterFacts, clusterFacts } from '../operators/cluster-facts.js';
 import { startMigrationController } from '../operators/migration/controller.js';
 import { startNodeController } from '../operators/node/reconciler.js';
-import { renderLauncherPod } from '../operators/pod-template/index.js';
+import { type PodContext, renderHotplugPod, renderHotplugTriggerPod, renderLauncherPod } from '../operators/pod-template/index.js';
 import { startVmController } from '../operators/vm/controller.js';
 import { startVmiController } from '../operators/vmi/controller.js';
 import type { Seen } from '../operators/vmi/seen.js';
@@ -32,6 +32,15 @@ const flags = parseFlags(NAME, {
 const QEMU_TIMEOUT_SECONDS = 240;
 const QEMU_TIMEOUT_SPREAD = 120;
 
+const podContext = (facts: ClusterFacts, { vmi, pvcs }: Seen): PodContext => ({
+  config: facts.config(),
+  launcherImage: flags['launcher-image'],
+  imageVolumes: facts.imageVolumes(),
+  pvcs,
+  ...facts.namespace(vmi.metadata.namespace ?? ''),
+  qemuTimeoutSeconds: QEMU_TIMEOUT_SECONDS + Math.floor(Math.random() * QEMU_TIMEOUT_SPREAD),
+});
+
 class VirtController extends ControllerProcess {
   #kubernetesVersion = '';
 
@@ -41,15 +50,10 @@ class VirtController extends ControllerProcess {
     startVmController(this.manager, { random: Math.random, config: facts.config });
     startVmiController(this.manager, {
       launcherImage: flags['launcher-image'],
-      renderPod: (seen: Seen) =>
-        renderLauncherPod(seen.vmi, {
-          config: facts.config(),
-          launcherImage: flags['launcher-image'],
-          imageVolumes: facts.imageVolumes(),
-          pvcs: seen.pvcs,
-          ...facts.namespace(seen.vmi.metadata.namespace ?? ''),
-          qemuTimeoutSeconds: QEMU_TIMEOUT_SECONDS + Math.floor(Math.random() * QEMU_TIMEOUT_SPREAD),
-        }),
+      renderPod: (seen) => renderLauncherPod(seen.vmi, podContext(facts, seen)),
+      renderAttachment: (seen, launcher, volumes) => renderHotplugPod(seen.vmi, launcher, volumes, podContext(facts, seen)),
+      renderTrigger: (seen, launcher, volume) =>
+        renderHotplugTriggerPod(seen.vmi, launcher, volume, { ...podContext(facts, seen), ends: true }),
     });
     startNodeController(this.manager);
     startMigrationController(this.manager);

@@ -6,13 +6,16 @@ import { KvError } from '../../src/base/errors.js';
 import { silentLogger } from '../../src/base/logger.js';
 import { clusterConfigOf } from '../../src/core/config/cluster-config.js';
 import { startMigrationController } from '../../src/operators/migration/controller.js';
+import { type PodContext, renderHotplugPod, renderHotplugTriggerPod } from '../../src/operators/pod-template/index.js';
 import { startVmController } from '../../src/operators/vm/controller.js';
+import { isAttachment } from '../../src/operators/vmi/attachments.js';
 import { startVmiController } from '../../src/operators/vmi/controller.js';
 import { RestClient } from '../../src/runtime/client.js';
 import { RuntimeManager } from '../../src/runtime/manager.js';
 import { PODS, VIRTUAL_MACHINE_INSTANCES } from '../../src/runtime/resources.js';
 import type { Transport } from '../../src/runtime/transport.js';
 import type { KubeClient } from '../../src/runtime/types.js';
+import { ScriptedVolumes } from './scripted-volumes.js';
 import { SimApiServer } from './sim-api-server.js';
 import { VirtualClock } from './virtual-clock.js';
 
@@ -21,10 +24,14 @@ export class ScriptedNode {
   readonly #admin: KubeClient;
   readonly #clock: VirtualClock;
   crash = false;
+  /** Pods are placed and do not start. */
+  isSlow = false;
+  readonly #volumes: ScriptedVolumes;
 
   constructor(admin: KubeClient, clock: VirtualClock) {
     this.#admin = admin;
     this.#clock = clock;
+    this.#volumes = new ScriptedVolumes(admin, clock);
   }
 
   async step(): Promise<void> {
@@ -35,7 +42,8 @@ export class ScriptedNode {
   async #kubelet(pod: Pod): Promise<void> {
     if (pod.metadata.deletionTimestamp)
       return this.#admin.delete(PODS, `${pod.metadata.namespace}/${pod.metadata.name}`, { gracePeriodSeconds: 0 });
-    if (pod.status?.phase === 'Running' || pod.status?.phase === 'Failed') return;
+    if (pod.status?.phase === 'Running' || pod.status?.phase === 'Failed' || this.isSlow) return;
+    if (isAttachment(pod)) return this.#volumes.start(pod);
     const placed = {
       ...pod,
       apiVersion: 'v1',
@@ -54,6 +62,7 @@ export class ScriptedNode {
     const phase = vmi.status?.phase;
     if (vmi.metadata.deletionTimestamp && (phase === 'Running' || phase === 'Scheduled')) return this.#move(vmi, 'Succeeded');
     if (phase === 'Scheduled') return this.#move(vmi, this.crash ? 'Failed' : 'Running');
+    if (phase === 'Running') return this.#volumes.follow(vmi);
   }
 
   async #move({ metadata }: VirtualMachineInstance, phase: string): Promise<void> {
@@ -63,7 +72,7 @@ export class ScriptedNode {
     const transitions = [...(vmi.status?.phaseTransitionTimestamps ?? []), transition];
     await this.#admin.update(VIRTUAL_MACHINE_INSTANCES, {
       ...vmi,
-      status: { ...vmi.status, phase, phaseTransitionTimestamps: transitions },
+      status: { ...vmi.status, phase, selinuxContext: 'none', phaseTransitionTimestamps: transitions },
     });
   }
 }
@@ -82,6 +91,14 @@ function launcherPod(vmi: VirtualMachineInstance): Pod {
     spec: { containers: [{ name: 'compute', image: 'launcher:1' }] },
   };
 }
+
+const podContext = ({ configuration }: World, pvcs: PodContext['pvcs']): PodContext => ({
+  config: clusterConfigOf(configuration),
+  launcherImage: 'launcher:1',
+  imageVolumes: true,
+  qemuTimeoutSeconds: 240,
+  pvcs,
+});
 
 export interface World {
   readonly clock: VirtualClock;
@@ -118,6 +135,9 @@ export function startWorld(through: (inner: Transport) => Transport = (inner) =>
       if (world.unrenderable) throw new KvError('Invalid', world.unrenderable);
       return launcherPod(vmi);
     },
+    renderAttachment: ({ vmi, pvcs }, launcher, volumes) => renderHotplugPod(vmi, launcher, volumes, podContext(world, pvcs)),
+    renderTrigger: ({ vmi, pvcs }, launcher, volume) =>
+      renderHotplugTriggerPod(vmi, launcher, volume, { ...podContext(world, pvcs), ends: true }),
   });
   startMigrationController(manager);
   const running = manager.run(stop.signal);

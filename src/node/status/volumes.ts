@@ -13,7 +13,14 @@ export interface VolumeFacts {
 }
 
 const TO_MOUNTED: ReadonlySet<string> = new Set(['Bound', 'Pending', 'AttachedToNode']);
-const TO_UNMOUNTED: ReadonlySet<string> = new Set(['Ready', 'MountedToPod', 'AttachedToNode']);
+const TO_UNMOUNTED: ReadonlySet<string> = new Set([
+  'Ready',
+  'MountedToPod',
+  'AttachedToNode',
+  'MemoryDumpInProgress',
+  'MemoryDumpCompleted',
+  'MemoryDumpFailed',
+]);
 const IN_PROGRESS = 'MemoryDumpInProgress';
 
 export function nextVolumeStatus(vmi: VirtualMachineInstance, domain: DomainReport, facts?: VolumeFacts): VolumeStatus[] {

@@ -14,8 +14,9 @@ const DISKS_PATH = '/path';
 const HOSTNAME = 'kubernetes.io/hostname';
 /** Conditions of a node under which its guests still get their disks. */
 const TOLERATED = ['disk-pressure', 'memory-pressure', 'network-unavailable', 'pid-pressure', 'unschedulable'];
-const OWNER_NAME = 'kubevirt.io/owner-vmi-name';
-const OWNER_UID = 'kubevirt.io/owner-vmi-uid';
+/** Annotations by which a pod beside a launcher is found after the launcher has gone. */
+export const OWNER_NAME = 'kubevirt.io/owner-vmi-name';
+export const OWNER_UID = 'kubevirt.io/owner-vmi-uid';
 /** Waits until it is deleted. */
 const HOLD = ['/usr/bin/container-disk'];
 

@@ -1,6 +1,7 @@
 // The public face of the folder: one renderer a kind of pod.
 export type { PodContext } from './context.js';
-export { renderHotplugPod, renderHotplugTriggerPod } from './hotplug.js';
+export { OWNER_NAME, OWNER_UID, renderHotplugPod, renderHotplugTriggerPod } from './hotplug.js';
 export { renderLauncherPod, renderMigrationTargetPod, renderTemporaryPod } from './launcher.js';
 export { controllerReference } from './metadata.js';
 export { needsBackendStorage } from './own-volumes.js';
+export { isHotplugged } from './volumes.js';

@@ -1,20 +1,14 @@
 // Wires the VMI controller to a manager: informers, indexes, expectations, queue. Called by virt-controller's main.
 import { controllerOf, isDeleting, keyOf, type Pod, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
-import { PERSISTENT_VOLUME_CLAIMS, PODS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import { PERSISTENT_VOLUME_CLAIMS, PODS, STORAGE_CLASSES, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import { StaleGuard } from '../../runtime/stale-guard.js';
 import type { Controller, Manager } from '../../runtime/types.js';
-import { PODS_BY_OWNER, reconcileVmi, type VmiDeps, vmiKeysOfPod } from './reconciler.js';
-import { claimOf } from './volumes.js';
+import { claimsOf, vmiKeyOfAttachment } from './attachments.js';
+import { ATTACHMENTS_BY_VMI, PODS_BY_OWNER, reconcileVmi, type VmiDeps, vmiKeysOfPod } from './reconciler.js';
 
 const VMIS_BY_CLAIM = 'claim';
 
-const claimsOf = (vmi: VirtualMachineInstance): string[] =>
-  (vmi.spec.volumes ?? [])
-    .map(claimOf)
-    .filter((name) => name !== undefined)
-    .map((name) => `${vmi.metadata.namespace}/${name}`);
-
-export interface VmiControllerOptions extends Pick<VmiDeps, 'launcherImage' | 'renderPod'> {
+export interface VmiControllerOptions extends Pick<VmiDeps, 'launcherImage' | 'renderPod' | 'renderAttachment' | 'renderTrigger'> {
   readonly workers?: number;
 }
 
@@ -26,6 +20,7 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
   const vms = manager.informer(VIRTUAL_MACHINES);
   const pods = manager.informer(PODS, VIRT_PODS);
   const pvcs = manager.informer(PERSISTENT_VOLUME_CLAIMS);
+  const classes = manager.informer(STORAGE_CLASSES);
   const expectations = manager.newExpectations();
   const stalePods = new StaleGuard();
 
@@ -33,7 +28,8 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
     const owner = controllerOf(pod);
     return owner ? [owner.uid] : [];
   });
-  vmis.addIndex(VMIS_BY_CLAIM, claimsOf);
+  pods.addIndex(ATTACHMENTS_BY_VMI, (pod) => [vmiKeyOfAttachment(pod)].filter((key) => key !== undefined));
+  vmis.addIndex(VMIS_BY_CLAIM, (vmi) => claimsOf(vmi).map((name) => `${vmi.metadata.namespace}/${name}`));
   const gone = (pod: Pod): void => {
     for (const key of vmiKeysOfPod(pod)) expectations.observedDeletion(key, pod.metadata.uid ?? '');
   };
@@ -58,6 +54,7 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
       vms: vms.store,
       pods: pods.store,
       pvcs: pvcs.store,
+      classes: classes.store,
       client: manager.client,
       events: manager.events('virtualmachine-controller'),
       expectations,

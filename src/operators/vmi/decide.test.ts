@@ -10,6 +10,8 @@ import { canWait, handedOverPatch, isQuiet, nextVmi, transitionEvents } from './
 const seen = (parts: Partial<Seen> = {}, pods: readonly Pod[] = []): Seen => ({
   vmi: vmi({ status: { phase: 'Pending' } }),
   pods,
+  attachments: [],
+  lateClasses: new Set(),
   pod: pods[0],
   pvcs: new Map(),
   hasOwner: true,

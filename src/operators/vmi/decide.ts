@@ -1,11 +1,16 @@
 // What the VMI controller does next, as data. Pure: one snapshot in, steps and at most one failure out.
 import { FINALIZER, isDeleting, type Pod } from '../../api/index.js';
+import { decideHotplug, type HotplugStep } from './hotplug.js';
 import { isPodFinal } from './pod-state.js';
 import { type Failure, isFinal, phaseOf, type Seen } from './seen.js';
 import { text } from './text.js';
 import { missingClaims } from './volumes.js';
 
-export type Step = { readonly do: 'ensureFinalizer' } | { readonly do: 'createPod' } | { readonly do: 'deletePod'; readonly pod: Pod };
+export type Step =
+  | { readonly do: 'ensureFinalizer' }
+  | { readonly do: 'createPod' }
+  | { readonly do: 'deletePod'; readonly pod: Pod }
+  | HotplugStep;
 
 export interface Plan {
   readonly steps: readonly Step[];
@@ -29,6 +34,11 @@ function missingClaim(seen: Seen): Plan | undefined {
 
 export function decideVmi(seen: Seen): Plan {
   if (!seen.settled) return { steps: [] };
+  const plan = decideGuest(seen);
+  return { ...plan, steps: [...plan.steps, ...decideHotplug(seen)] };
+}
+
+function decideGuest(seen: Seen): Plan {
   if (isDeleting(seen.vmi)) return decideDeletion(seen);
   if (isFinal(seen.vmi)) return { steps: [] };
   if (!seen.vmi.metadata.finalizers?.includes(FINALIZER.vmi)) return { steps: [{ do: 'ensureFinalizer' }] };

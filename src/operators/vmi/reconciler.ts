@@ -9,6 +9,7 @@ import {
   type PersistentVolumeClaim,
   POD_UNPAUSED_CONDITION,
   type Pod,
+  type StorageClass,
   type VirtualMachine,
   type VirtualMachineInstance,
 } from '../../api/index.js';
@@ -21,22 +22,28 @@ import { deepEqual } from '../../runtime/patch.js';
 import { PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
+import { claimsOf, vmiKeyOfAttachment, worksFor } from './attachments.js';
 import { decideVmi, type Plan, type Step } from './decide.js';
+import { performHotplug, removeOrphans } from './hotplug-perform.js';
 import { currentPod, isLauncherOf, isPodReady } from './pod-state.js';
 import { isFinal, isHandedOver, type Seen } from './seen.js';
 import { mountPatienceMs } from './slow-mount.js';
 import { canWait, handedOverPatch, isQuiet, nextVmi, QUICK_START_MS, transitionEvents, unpausedGate } from './status.js';
 import { text } from './text.js';
-import { claimOf } from './volumes.js';
+import { isAttaching, QUICK_ATTACH_MS } from './volumes.js';
 
 /** Index of the pod store: pods by the uid of the object that controls them. */
 export const PODS_BY_OWNER = 'owner';
+/** The same of attachment pods by the key of their VMI. */
+export const ATTACHMENTS_BY_VMI = 'vmi';
+const LATE = 'WaitForFirstConsumer';
 
 export interface VmiDeps {
   readonly vmis: Store<VirtualMachineInstance>;
   readonly vms: Store<VirtualMachine>;
   readonly pods: Store<Pod>;
   readonly pvcs: Store<PersistentVolumeClaim>;
+  readonly classes: Store<StorageClass>;
   readonly client: KubeClient;
   readonly events: EventRecorder;
   readonly expectations: Expectations;
@@ -46,6 +53,8 @@ export interface VmiDeps {
   readonly launcherImage: string;
   /** The launcher pod for this VMI under the current configuration; throws KvError Invalid when it cannot be rendered. */
   readonly renderPod: (seen: Seen) => Pod;
+  readonly renderAttachment: (seen: Seen, launcher: Pod, volumes: readonly string[]) => Pod;
+  readonly renderTrigger: (seen: Seen, launcher: Pod, volume: string) => Pod;
 }
 
 function observe(d: VmiDeps, key: ObjectKey): Seen | undefined {
@@ -57,8 +66,15 @@ function observe(d: VmiDeps, key: ObjectKey): Seen | undefined {
   return {
     vmi,
     pods,
+    attachments: d.pods.byIndex(ATTACHMENTS_BY_VMI, key).filter((p) => worksFor(p, vmi)),
     pod: currentPod(pods, vmi),
     pvcs: pvcsOf(d, vmi),
+    lateClasses: new Set(
+      d.classes
+        .list()
+        .filter((c) => c.volumeBindingMode === LATE)
+        .map((c) => c.metadata.name ?? ''),
+    ),
     hasOwner: vm !== undefined && vm.metadata.uid === owner?.uid && !isDeleting(vm),
     settled: d.expectations.satisfied(key),
     launcherImage: d.launcherImage,
@@ -66,8 +82,7 @@ function observe(d: VmiDeps, key: ObjectKey): Seen | undefined {
 }
 
 function pvcsOf(d: VmiDeps, vmi: VirtualMachineInstance): Map<string, PersistentVolumeClaim> {
-  const names = (vmi.spec.volumes ?? []).map(claimOf);
-  const found = names.map((name) => (name ? d.pvcs.get(`${vmi.metadata.namespace}/${name}`) : undefined));
+  const found = claimsOf(vmi).map((name) => d.pvcs.get(`${vmi.metadata.namespace}/${name}`));
   return new Map(found.filter((p) => p !== undefined).map((p) => [p.metadata.name ?? '', p]));
 }
 
@@ -139,6 +154,8 @@ async function perform(d: VmiDeps, key: ObjectKey, seen: Seen, step: Step): Prom
     case 'deletePod':
       await deletePod(d, key, seen.vmi, step.pod);
       return seen;
+    default:
+      return performHotplug(d, key, seen, step);
   }
 }
 
@@ -167,12 +184,14 @@ async function syncReadinessGate(d: VmiDeps, { vmi, pod }: Seen, now: number): P
 
 async function write(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], now: number): Promise<Next> {
   const { vmi } = nextVmi(seen, failure, now);
-  if (isQuiet(seen.vmi, vmi, deepEqual)) return undefined;
+  const more: Next =
+    isHandedOver(vmi) && isAttaching(seen, vmi) ? { afterMs: QUICK_ATTACH_MS, why: 'a volume is being attached' } : undefined;
+  if (isQuiet(seen.vmi, vmi, deepEqual)) return more;
   if (canWait(seen.vmi, vmi, now)) return { afterMs: QUICK_START_MS, why: 'the launcher pod is about to be ready' };
   if (isHandedOver(seen.vmi) || isFinal(seen.vmi)) await patchHandedOver(d, key, seen.vmi, vmi);
   else d.stale.written(key, seen.vmi, await d.client.update(VIRTUAL_MACHINE_INSTANCES, vmi));
   for (const event of transitionEvents(seen.vmi, vmi)) d.events.event(seen.vmi, event.type, event.reason, event.message);
-  return undefined;
+  return more;
 }
 
 /** Status and finalizers in one patch: after its last finalizer the object is gone. */
@@ -199,6 +218,7 @@ export const reconcileVmi =
   async (key, ctx) => {
     const before = observe(d, key);
     if (!before) {
+      await removeOrphans(d, d.pods.byIndex(ATTACHMENTS_BY_VMI, key));
       d.expectations.forget(key);
       d.stale.forget(key);
       return undefined;
@@ -226,10 +246,12 @@ function retried(error: unknown): unknown {
     : error;
 }
 
-const failureReason = (plan: Plan): string => (plan.steps.some((s) => s.do === 'deletePod') ? 'FailedDelete' : 'FailedCreate');
+const failureReason = (plan: Plan): string => (plan.steps.some((s) => s.do.startsWith('delete')) ? 'FailedDelete' : 'FailedCreate');
 
-/** Key of the VMI that a launcher pod belongs to. */
+/** Key of the VMI that a launcher or attachment pod belongs to. */
 export function vmiKeysOfPod(pod: Pod): ObjectKey[] {
+  const attached = vmiKeyOfAttachment(pod);
+  if (attached) return [attached];
   const owner = controllerOf(pod);
   return owner?.kind === 'VirtualMachineInstance' ? [`${pod.metadata.namespace}/${owner.name}`] : [];
 }

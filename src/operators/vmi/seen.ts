@@ -5,10 +5,14 @@ export interface Seen {
   readonly vmi: VirtualMachineInstance;
   /** Launcher pods that the VMI controls. */
   readonly pods: readonly Pod[];
+  /** Attachment and trigger pods that work for the VMI, also those of an earlier launcher. */
+  readonly attachments: readonly Pod[];
   /** The pod that carries the guest. */
   readonly pod: Pod | undefined;
   /** Claims by name, in the VMI's namespace. */
   readonly pvcs: ReadonlyMap<string, PersistentVolumeClaim>;
+  /** Storage classes that bind a claim only when a pod asks for it. */
+  readonly lateClasses: ReadonlySet<string>;
   /** A VM controls the VMI and still exists. */
   readonly hasOwner: boolean;
   /** Our own writes have come back through the watch. */

@@ -23,7 +23,7 @@ import { activePods, computeImage, containerProblem, isPodDown, schedulingProble
 import { type Failure, isFinal, isHandedOver, phaseOf, type Seen } from './seen.js';
 import { mountProblem } from './slow-mount.js';
 import { text } from './text.js';
-import { nextVolumeStatus } from './volumes.js';
+import { isFresh, nextVolumeStatus } from './volumes.js';
 
 function readyOf({ pod }: Seen, phase: VmiPhase): ConditionValue {
   const no = (reason: string, message: string): ConditionValue => ({ status: 'False', reason, message });
@@ -65,10 +65,22 @@ function conditionsOf(seen: Seen, failure: Failure | undefined, decision: PhaseD
   );
 }
 
-function handOver(seen: Seen, pod: Pod, status: VirtualMachineInstanceStatus): void {
+function handOver(pod: Pod, status: VirtualMachineInstanceStatus): void {
   status.nodeName = pod.spec?.nodeName ?? '';
   if (pod.metadata.annotations?.[ANNOTATION.migrationTransportUnix] === 'true') status.migrationTransport = 'Unix';
-  status.volumeStatus = nextVolumeStatus(seen.vmi, seen.pvcs);
+}
+
+/** From the hand-over until the guest goes; nothing before and nothing now must compare as equal. */
+function volumesOf(
+  seen: Seen,
+  decision: PhaseDecision,
+  failure: Failure | undefined,
+  now: number,
+): Pick<VirtualMachineInstanceStatus, 'volumeStatus'> {
+  const isOurs = seen.pod !== undefined && !isDeleting(seen.vmi) && (decision.phase === 'Scheduled' || decision.phase === 'Running');
+  if (!isOurs) return {};
+  const volumeStatus = nextVolumeStatus(seen, { now, failure });
+  return volumeStatus.length === 0 && isHandedOver(seen.vmi) && !seen.vmi.status?.volumeStatus ? {} : { volumeStatus };
 }
 
 function phaseStatus(status: VirtualMachineInstanceStatus, decision: PhaseDecision, { pod }: Seen, now: number): void {
@@ -100,7 +112,7 @@ function labelsOf(seen: Seen, decision: PhaseDecision): Record<string, string> {
 /** A finished VMI lets go once no pod is left; without a VM that would do it, of the VM controller's finalizer too. */
 export function finalizersOf(seen: Seen, phase: VmiPhase): string[] {
   const finalizers = seen.vmi.metadata.finalizers ?? [];
-  const isOver = (phase === 'Succeeded' || phase === 'Failed') && seen.pods.length === 0;
+  const isOver = (phase === 'Succeeded' || phase === 'Failed') && seen.pods.length === 0 && seen.attachments.length === 0;
   if (!isOver) return finalizers;
   return finalizers.filter((f) => f !== FINALIZER.vmi && (seen.hasOwner || f !== FINALIZER.vmController));
 }
@@ -120,7 +132,8 @@ export function nextVmi(seen: Seen, failure: Failure | undefined, now: number): 
     if (image) status.launcherContainerImageVersion = image;
     if (pod.status?.qosClass) status.qosClass = pod.status.qosClass;
   }
-  if (pod && decision.phase === 'Scheduled' && !isHandedOver(seen.vmi)) handOver(seen, pod, status);
+  if (pod && decision.phase === 'Scheduled' && !isHandedOver(seen.vmi)) handOver(pod, status);
+  Object.assign(status, volumesOf(seen, decision, failure, now));
   phaseStatus(status, decision, seen, now);
   status.conditions = conditionsOf(seen, failure, decision, now) as NonNullable<VirtualMachineInstanceStatus['conditions']>;
   const finalizers = finalizersOf(seen, decision.phase);
@@ -165,7 +178,15 @@ export function canWait(old: VirtualMachineInstance, next: VirtualMachineInstanc
   return phaseOf(old) === 'Pending' && phaseOf(next) === 'Scheduling' && waits && !isDeleting(old) && age < QUICK_START_MS;
 }
 
-const PATCHED = ['phase', 'reason', 'conditions', 'activePods', 'launcherContainerImageVersion', 'phaseTransitionTimestamps'] as const;
+const PATCHED = [
+  'volumeStatus',
+  'phase',
+  'reason',
+  'conditions',
+  'activePods',
+  'launcherContainerImageVersion',
+  'phaseTransitionTimestamps',
+] as const;
 
 /** Guarded patch of the few paths that the controller may touch after the hand-over. */
 export function handedOverPatch(old: VirtualMachineInstance, next: VirtualMachineInstance): JsonPatchOperation[] {
@@ -184,19 +205,37 @@ export interface Transition {
 
 /** Reasons that upstream reports as Normal: the object waits, nothing failed. */
 const WAITING = new Set(['FailedPvcNotFound']);
+/** Steps of a volume on its way, and what it waits for. */
+const PLUGGING = new Set([...WAITING, 'PVCNotReady', 'SuccessfulCreate']);
 const EXPLAINED = ['PodScheduled', 'Synchronized'] as const;
 
-/** One event for each new reason why the guest does not run. */
+/** What the controller sees of plugged volumes; the rest of their way the node agent tells. */
+function plugEvents(old: VirtualMachineInstance, next: VirtualMachineInstance): Transition[] {
+  if (!isHandedOver(next)) return [];
+  const [before, after] = [old, next].map((vmi) => new Map((vmi.status?.volumeStatus ?? []).map((entry) => [entry.name, entry])));
+  const gone = [...(before?.values() ?? [])].filter(({ name, hotplugVolume }) => hotplugVolume && !after?.has(name));
+  const told = [...(after?.values() ?? [])].filter((entry) => {
+    const was = before?.get(entry.name);
+    return entry.hotplugVolume && entry.reason !== undefined && entry.reason !== was?.reason && (isFresh(entry) || isFresh(was ?? {}));
+  });
+  return [
+    ...gone.map(({ name }): Transition => ({ type: 'Normal', reason: 'VolumeUnplugged', message: text.unplugged(name) })),
+    ...told.map(({ reason = '', message = '' }): Transition => ({ type: PLUGGING.has(reason) ? 'Normal' : 'Warning', reason, message })),
+  ];
+}
+
+/** One event for each new reason why the guest does not run, and for each step of a plugged volume. */
 export function transitionEvents(old: VirtualMachineInstance, next: VirtualMachineInstance): Transition[] {
   const problem = (vmi: VirtualMachineInstance, type: string) => {
     const condition = findCondition(vmi.status?.conditions as Condition[] | undefined, type);
     return condition?.status === 'False' ? condition : undefined;
   };
-  return EXPLAINED.flatMap((type): Transition[] => {
+  const guest = EXPLAINED.flatMap((type): Transition[] => {
     const now = problem(next, type);
     if (!now?.reason || now.reason === problem(old, type)?.reason) return [];
     return [{ type: WAITING.has(now.reason) ? 'Normal' : 'Warning', reason: now.reason, message: now.message ?? '' }];
   });
+  return [...guest, ...plugEvents(old, next)];
 }
 
 /** The readiness gate of the launcher pod: a paused guest serves nobody. undefined while there is nothing to say. */

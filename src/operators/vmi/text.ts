@@ -8,6 +8,14 @@ export const text = {
   privilegedNamespace: (vmi: string, why: string) =>
     `failed to render launch manifest: failed to create pod for vmi ${vmi}, it needs a privileged namespace to run: ${why}`,
   pvcMissing: (pvc: string) => `PVC ${pvc} does not exist, waiting for it to appear`,
+  attached: (pod: string, volume: string) => `Created hotplug attachment pod ${pod}, for volume ${volume}`,
+  attachFailed: (why: string) => `Error creating hotplug attachment pod: ${why}`,
+  attachmentStarts: (pod: string) => `waiting for the hotplug attachment pod ${pod} to start`,
+  attachmentWaits: (pod: string, why: string) => `the hotplug attachment pod ${pod} does not start: ${why}`,
+  attachmentLater: (pvc: string) => `PVC ${pvc} is bound; it is attached once the guest runs`,
+  pvcPhase: (pvc: string, phase: string) =>
+    `PVC ${pvc} is in phase ${phase}, waiting for it to be bound; see kubectl describe pvc ${pvc.slice(pvc.indexOf('/') + 1)}`,
+  unplugged: (volume: string) => `Volume ${volume} has been unplugged`,
   notScheduledYet: 'virt-launcher pod has not yet been scheduled',
   podTerminating: 'virt-launcher pod is terminating',
   guestNotRunning: 'Guest VM is not reported as running',

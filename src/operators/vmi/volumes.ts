@@ -1,19 +1,24 @@
-// Volumes of a VMI as its status shows them, and the claims that must exist before a pod makes sense. Pure.
-import type { PersistentVolumeClaim, PersistentVolumeClaimInfo, VirtualMachineInstance, VolumeStatus } from '../../api/index.js';
-
-type Volume = NonNullable<VirtualMachineInstance['spec']['volumes']>[number];
-
-export function claimOf(volume: Volume): string | undefined {
-  return volume.persistentVolumeClaim?.claimName ?? volume.dataVolume?.name ?? volume.ephemeral?.persistentVolumeClaim?.claimName;
-}
-
-const isHotplugged = (v: Volume): boolean =>
-  v.persistentVolumeClaim?.hotpluggable === true || v.dataVolume?.hotpluggable === true || v.memoryDump !== undefined;
+// Volumes of a VMI as its status shows them, and the claims that must exist before a pod makes sense. Plugged volumes are followed up to
+// AttachedToNode; from there the node agent goes on, and its words stay. Pure.
+import type { PersistentVolumeClaim, PersistentVolumeClaimInfo, Pod, VirtualMachineInstance, VolumeStatus } from '../../api/index.js';
+import { isHotplugged } from '../pod-template/index.js';
+import {
+  attachmentProblem,
+  claimOf,
+  currentAttachment,
+  isAttachmentUp,
+  isClaimBound,
+  type Plug,
+  plugsOf,
+  triggerOf,
+} from './attachments.js';
+import { type Failure, isHandedOver, type Seen } from './seen.js';
+import { text } from './text.js';
 
 /** Claims that the launcher pod mounts and that are not there. */
 export function missingClaims(vmi: VirtualMachineInstance, pvcs: ReadonlyMap<string, PersistentVolumeClaim>): string[] {
   return (vmi.spec.volumes ?? [])
-    .filter((v) => !isHotplugged(v))
+    .filter((v) => !isHotplugged(vmi, v))
     .map(claimOf)
     .filter((name) => name !== undefined)
     .filter((name) => !pvcs.has(name));
@@ -30,18 +35,102 @@ function claimInfo(name: string, pvc: PersistentVolumeClaim): PersistentVolumeCl
   };
 }
 
+function entryOf(seen: Seen, name: string, claim: string | undefined): VolumeStatus {
+  const pvc = claim === undefined ? undefined : seen.pvcs.get(claim);
+  const known = seen.vmi.status?.volumeStatus?.find((entry) => entry.name === name);
+  return {
+    target: '',
+    ...known,
+    name,
+    ...(claim !== undefined && pvc ? { persistentVolumeClaimInfo: claimInfo(claim, pvc) } : {}),
+  };
+}
+
+/** Phases of a volume that no pod has brought yet, or no more. */
+const FRESH: ReadonlySet<string> = new Set(['', 'Pending', 'Bound', 'UnMountedFromPod']);
+
+export const isFresh = ({ phase = '' }: Pick<VolumeStatus, 'phase'>): boolean => FRESH.has(phase);
+
+export interface At {
+  readonly now: number;
+  /** What kept this pass from going on. */
+  readonly failure: Failure | undefined;
+}
+
+interface Waiting extends Failure {
+  readonly phase: 'Pending' | 'Bound';
+  /** On its way: the next moment brings news. */
+  readonly isMoving?: boolean;
+}
+
+/** As long may a pod take to come up before the VMI says so. */
+export const QUICK_ATTACH_MS = 4_000;
+
+/** Why a volume is not attached yet, and what it waits for. */
+function waitingOf(seen: Seen, plug: Plug, at: At): Waiting {
+  const pvc = seen.pvcs.get(plug.claim);
+  const claim = `${seen.vmi.metadata.namespace}/${plug.claim}`;
+  if (!pvc) return { phase: 'Pending', reason: 'FailedPvcNotFound', message: text.pvcMissing(claim) };
+  const isBound = isClaimBound(pvc);
+  const phase = isBound ? 'Bound' : 'Pending';
+  const pod = isBound ? currentAttachment(seen) : triggerOf(seen, plug);
+  if (pod) return { phase, ...waitingForPod(pod, at) };
+  if (at.failure && isHandedOver(seen.vmi)) return { phase, ...at.failure };
+  const message = isBound ? text.attachmentLater(claim) : text.pvcPhase(claim, pvc.status?.phase ?? 'Pending');
+  return { phase, reason: 'PVCNotReady', message };
+}
+
+function waitingForPod(pod: Pod, { now }: At): Omit<Waiting, 'phase'> {
+  const problem = attachmentProblem(pod);
+  if (problem) return problem;
+  const { name = '', creationTimestamp = '' } = pod.metadata;
+  const isMoving = now - Date.parse(creationTimestamp) < QUICK_ATTACH_MS;
+  return { reason: 'PVCNotReady', message: text.attachmentStarts(name), isMoving };
+}
+
+/** undefined: nothing is said about it yet. */
+function pluggedEntry(seen: Seen, plug: Plug, at: At): VolumeStatus | undefined {
+  const known = entryOf(seen, plug.name, plug.claim);
+  const dump = plug.isDump && !known.memoryDumpVolume ? { memoryDumpVolume: { claimName: plug.claim } } : {};
+  const entry: VolumeStatus = { ...known, ...dump };
+  const pod = currentAttachment(seen);
+  if (isAttachmentUp(pod) && isClaimBound(seen.pvcs.get(plug.claim))) return carried(entry, pod);
+  return isFresh(entry) ? waitingEntry(entry, waitingOf(seen, plug, at), isHandedOver(seen.vmi)) : { hotplugVolume: {}, ...entry };
+}
+
+function carried(entry: VolumeStatus, { metadata }: Pod): VolumeStatus {
+  const { name = '', uid = '' } = metadata;
+  const there = { ...entry, hotplugVolume: { attachPodName: name, attachPodUID: uid } };
+  if (!isFresh(entry)) return there;
+  return { ...there, phase: 'AttachedToNode', reason: 'SuccessfulCreate', message: text.attached(name, entry.name) };
+}
+
+/** While it moves nothing new is said. */
+function waitingEntry(entry: VolumeStatus, { isMoving, ...waiting }: Waiting, isOptional: boolean): VolumeStatus | undefined {
+  const isKnown = entry.phase === 'Pending' || entry.phase === 'Bound';
+  if (isMoving && isKnown) return { ...entry, hotplugVolume: {} };
+  return isMoving && isOptional && !entry.phase ? undefined : { ...entry, hotplugVolume: {}, ...waiting };
+}
+
+/** Unplugged, and the node agent has not let go of it yet. */
+function isLeaving(entry: VolumeStatus): boolean {
+  return entry.hotplugVolume !== undefined && !isFresh(entry) && entry.hotplugVolume.attachPodUID !== undefined;
+}
+
 /** One entry a volume, sorted by name; what the node agent wrote (target, size, phase) stays. */
-export function nextVolumeStatus(vmi: VirtualMachineInstance, pvcs: ReadonlyMap<string, PersistentVolumeClaim>): VolumeStatus[] {
-  const known = new Map((vmi.status?.volumeStatus ?? []).map((s) => [s.name, s]));
-  const entries = (vmi.spec.volumes ?? []).map((volume): VolumeStatus => {
-    const claim = claimOf(volume);
-    const pvc = claim === undefined ? undefined : pvcs.get(claim);
-    return {
-      target: '',
-      ...known.get(volume.name),
-      name: volume.name,
-      ...(claim !== undefined && pvc ? { persistentVolumeClaimInfo: claimInfo(claim, pvc) } : {}),
-    };
-  });
+export function nextVolumeStatus(seen: Seen, at: At): VolumeStatus[] {
+  const { vmi } = seen;
+  const plugs = plugsOf(seen);
+  const plugged = new Set(plugs.map(({ name }) => name));
+  const wanted = new Set([...plugged, ...(vmi.spec.volumes ?? []).map(({ name }) => name)]);
+  const own = (vmi.spec.volumes ?? [])
+    .filter(({ name }) => !plugged.has(name))
+    .map((volume) => entryOf(seen, volume.name, claimOf(volume)));
+  const leaving = (vmi.status?.volumeStatus ?? []).filter((entry) => !wanted.has(entry.name) && isLeaving(entry));
+  const entries = [...own, ...plugs.map((plug) => pluggedEntry(seen, plug, at)), ...leaving].filter((entry) => entry !== undefined);
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
+
+/** Something is under way of which the status does not speak yet. */
+export const isAttaching = (seen: Seen, next: VirtualMachineInstance): boolean =>
+  plugsOf(seen).some(({ name }) => !next.status?.volumeStatus?.some((entry) => entry.name === name));
