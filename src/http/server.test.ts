@@ -73,6 +73,20 @@ describe('routes', () => {
     expect(answer.headers['x-content-type-options']).toBe('nosniff');
   });
 
+  it('keeps an unused connection for longer than its clients do', async () => {
+    const { port } = await serve({ routes });
+    const kept = await new Promise<string>((resolve, reject) => {
+      const headers = { connection: 'keep-alive' };
+      request({ host: '127.0.0.1', port, path: '/things/a', ca: ca.pem, headers }, (answer) => {
+        resolve(String(answer.headers['keep-alive']));
+        answer.destroy();
+      })
+        .once('error', reject)
+        .end();
+    });
+    expect(Number(/timeout=(\d+)/.exec(kept)?.[1])).toBeGreaterThan(90);
+  });
+
   it('lets a filter answer first', async () => {
     const { port } = await serve({ routes, filters: [(r) => (r.path === '/echo' ? text(401, 'no') : undefined)] });
     expect((await get(port, '/echo', 'PUT')).status).toBe(401);

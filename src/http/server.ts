@@ -58,6 +58,11 @@ export interface HttpsServer {
 /** What an API server may send: two copies of an object of 3 MB each, plus the review around them. */
 const BODY_LIMIT_BYTES = 7 * 1024 * 1024;
 const NO_BODY = Buffer.alloc(0);
+/**
+ * An unused connection is kept for longer than Kubernetes' clients keep one (90 s): who closes first races with the other's next request,
+ * and an API server does not send a webhook's request again.
+ */
+const KEEP_ALIVE_MS = 120_000;
 /** Nobody here sends bodies that take long; who does holds a connection that others need. */
 const RECEIVE_MS = 30_000;
 /** How often Node looks for requests that take too long, as a share of the time they have. */
@@ -238,6 +243,7 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
           ALPNProtocols: ['http/1.1'],
           requestTimeout: receiveMs,
           headersTimeout: receiveMs,
+          keepAliveTimeout: KEEP_ALIVE_MS,
           connectionsCheckingInterval: receiveMs / CHECKS,
           requestCert: tls.clientCa !== undefined,
           rejectUnauthorized: tls.clientCert === 'required',

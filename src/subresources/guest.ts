@@ -3,7 +3,7 @@
 import type { VirtualMachineInstance } from '../api/index.js';
 import type { Logger } from '../base/logger.js';
 import type { ClusterConfig } from '../core/config/cluster-config.js';
-import { empty, type Handler, type HttpRequest, type HttpResponse, text } from '../http/index.js';
+import { empty, type Handler, type HttpRequest, type HttpResponse, json, text } from '../http/index.js';
 import { VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../runtime/resources.js';
 import {
   agentRefusal,
@@ -58,11 +58,13 @@ const inPlainText = ({ code, message }: StatusError): HttpResponse => text(code 
 interface Question {
   readonly verb: string;
   readonly refuse: (vmi: VirtualMachineInstance) => StatusError | undefined;
+  /** The answer's kind, which the agent does not say. */
+  readonly kind?: string;
   /** What is wrong with the cluster whatever the VMI. */
   readonly gate?: (config: ClusterConfig) => StatusError | undefined;
 }
 
-function question({ client, agents, config }: GuestDeps, { verb, refuse, gate }: Question): Handler {
+function question({ client, agents, config }: GuestDeps, { verb, refuse, kind, gate }: Question): Handler {
   return async (request): Promise<HttpResponse> => {
     const off = gate?.(config());
     if (off) return statusAnswer(off);
@@ -72,14 +74,16 @@ function question({ client, agents, config }: GuestDeps, { verb, refuse, gate }:
     if (refusal) return inPlainText(refusal);
     const answer = await agents.get(vmi, verb);
     if (!answer.ok) return inPlainText(answer.error);
-    return { status: 200, headers: { 'content-type': answer.value.type }, body: answer.value.body };
+    return kind === undefined
+      ? { status: 200, headers: { 'content-type': answer.value.type }, body: answer.value.body }
+      : json(200, { kind, apiVersion: 'kubevirt.io/v1', ...(JSON.parse(answer.value.body.toString()) as object) });
   };
 }
 
 const QUESTIONS: readonly Question[] = [
-  { verb: 'guestosinfo', refuse: agentRefusal },
-  { verb: 'userlist', refuse: agentRefusal },
-  { verb: 'filesystemlist', refuse: agentRefusal },
+  { verb: 'guestosinfo', refuse: agentRefusal, kind: 'VirtualMachineInstanceGuestAgentInfo' },
+  { verb: 'userlist', refuse: agentRefusal, kind: 'VirtualMachineInstanceGuestOSUserList' },
+  { verb: 'filesystemlist', refuse: agentRefusal, kind: 'VirtualMachineInstanceFileSystemList' },
   { verb: 'vnc/screenshot', refuse: vncRefusal },
   { verb: 'sev/fetchcertchain', refuse: certChainRefusal, gate: sevGateRefusal },
   { verb: 'sev/querylaunchmeasurement', refuse: measuredRefusal, gate: sevGateRefusal },

@@ -276,7 +276,14 @@ describe('the guest', () => {
     ['hands on the options of a freeze', 'PUT', 'freeze', 'unfreezeTimeout: 5m', 200, ''],
     ['refuses options that nobody reads', 'PUT', 'freeze', 'unfreezeTimeout: 5', 400, 'unfreezeTimeout is not of type string'],
     ["passes on the agent's failure", 'PUT', 'reset', '', 500, 'the guest does not answer'],
-    ['asks the guest', 'GET', 'guestosinfo', '', 200, '{"hostname":"guest"}'],
+    [
+      'asks the guest',
+      'GET',
+      'guestosinfo',
+      '',
+      200,
+      '{"kind":"VirtualMachineInstanceGuestAgentInfo","apiVersion":"kubevirt.io/v1","hostname":"guest"}',
+    ],
     ['says in plain text what the guest did not answer', 'GET', 'userlist', '', 500, 'message: no guest agent answers'],
   ] as const)('%s', async (_title, method, verb, body, code, told) => {
     withAgent('a');
