@@ -43,12 +43,17 @@ export const DIFFERENT: readonly Explanation[] = [
   ),
   explain(/virt-operator$/, /\/env\/WATCH_NAMESPACE\//, 'the operator looks only at its own namespace'),
   explain(/deployment\.virt-api$/, /\/env\/KUBEVIRT_VERSION\//, 'the version that the subresource of this name answers'),
-  explain(/deployment\.virt-controller$/, /\/env\/SIDECAR_SHIM_IMAGE\//, 'hooks run in the image that a machine names for them; there is no image of a shim'),
+  explain(
+    /deployment\.virt-controller$/,
+    /\/env\/SIDECAR_SHIM_IMAGE\//,
+    'hooks run in the image that a machine names for them; there is no image of a shim',
+  ),
   explain(
     /\/(deployment\.virt-(api|controller)|daemonset\.)/,
     /^\+\/spec\/template\/spec\/(affinity\/nodeAffinity|tolerations\/[12]|nodeSelector)\//,
     'the recording was made before the placement is added',
   ),
+  explain(WORKLOAD, new RegExp(`^${CONTAINER}/resources/requests/cpu$`), 'weight enough not to be starved by guests (ADR 0009)'),
   explain(/\/daemonset\./, /terminationGracePeriodSeconds$/, 'the recording was made before it is added'),
   explain(/\/daemonset\./, /securityContext\/runAsUser$/, 'one image serves all components and has an ordinary user; the agent needs root'),
   explain(/\/daemonset\./, /kubelet-pods\/mountPropagation$/, "container disks are mounted by the agent into the launchers' folders"),

@@ -3,7 +3,7 @@ import type { Deployment } from '../../../api/index.js';
 import type { InstallContext } from '../install-context.js';
 import { componentDeployment } from './deployment.js';
 import { ACCOUNT, AUTHORITY, SECRET } from './names.js';
-import { httpsGet, PROFILE_DATA, processCommand, requests, secretVolume, startup, tcpPort } from './pod-parts.js';
+import { CPU, httpsGet, PROFILE_DATA, processCommand, requests, secretVolume, startup, tcpPort } from './pod-parts.js';
 
 const DEFAULT_REPLICAS = 2;
 const NODES_PER_API = 10;
@@ -27,7 +27,7 @@ export function virtApi(context: InstallContext): Deployment {
       env: [{ name: 'KUBEVIRT_VERSION', value: context.version }],
       startupProbe: startup('/apis/subresources.kubevirt.io/v1/healthz'),
       readinessProbe: { httpGet: httpsGet('/apis/subresources.kubevirt.io/v1/healthz'), periodSeconds: 10 },
-      resources: requests('5m', '500Mi'),
+      resources: requests(CPU.api, '500Mi'),
     },
     volumes: [
       secretVolume(SECRET.api, '/etc/virt-api/certificates'),
@@ -50,7 +50,7 @@ export function virtController(context: InstallContext): Deployment {
       startupProbe: startup('/leader'),
       livenessProbe: { httpGet: httpsGet('/healthz'), failureThreshold: 8, timeoutSeconds: 10 },
       readinessProbe: { httpGet: httpsGet('/leader'), timeoutSeconds: 10 },
-      resources: requests('10m', '275Mi'),
+      resources: requests(CPU.controller, '275Mi'),
     },
     volumes: [
       secretVolume(SECRET.controller, '/etc/virt-controller/certificates'),

@@ -5,6 +5,7 @@ import { LABEL } from '../../../api/index.js';
 import { ACCOUNT, OPERATOR_NAME, SECRET } from './names.js';
 import { INFRA_AFFINITY, INFRA_TOLERATIONS } from './placement.js';
 import {
+  CPU,
   CRITICAL_TOLERATION,
   httpsGet,
   PRIORITY_CLASS,
@@ -165,7 +166,7 @@ export function operatorDeployment(namespace: string, { control, launcher, versi
               ports: [tcpPort('metrics', 8443), tcpPort('webhooks', 8444)],
               livenessProbe: probe,
               readinessProbe: probe,
-              resources: requests('10m', '450Mi'),
+              resources: requests(CPU.operator, '450Mi'),
               securityContext: RESTRICTED_CONTAINER,
               terminationMessagePolicy: 'FallbackToLogsOnError',
               volumeMounts: volumes.map(({ mount }) => mount),

@@ -5,6 +5,7 @@ import type { InstallContext } from '../install-context.js';
 import { ACCOUNT, SECRET } from './names.js';
 import { placed } from './placement.js';
 import {
+  CPU,
   CRITICAL_TOLERATION,
   extraEnv,
   fieldEnv,
@@ -69,7 +70,7 @@ function agent(context: InstallContext): Container {
     startupProbe: startup('/healthz'),
     livenessProbe: { httpGet: httpsGet('/healthz'), failureThreshold: 3, periodSeconds: 45, timeoutSeconds: 10 },
     readinessProbe: { httpGet: httpsGet('/healthz'), periodSeconds: 20, timeoutSeconds: 10 },
-    resources: requests('10m', '325Mi'),
+    resources: requests(CPU.handler, '325Mi'),
     securityContext: { privileged: true, runAsUser: 0, seLinuxOptions: { level: 's0' } },
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: VOLUMES.map(({ mount }) => mount),
