@@ -2,6 +2,7 @@
 // follow: such a VMI is resized by a migration into a larger pod, or by a restart. Pure.
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { compareQuantities } from '../../api/quantity.js';
+import { canResizeCpus, canResizeMemory } from '../../core/resources/in-place.js';
 
 export interface Resize {
   readonly cpus: boolean;
@@ -9,12 +10,10 @@ export interface Resize {
 }
 
 export function liveResize({ spec, status }: VirtualMachineInstance): Resize {
-  const { cpu, memory, resources } = spec.domain;
+  const { cpu, memory } = spec.domain;
   const has = status?.currentCPUTopology;
-  const isCpuFree = cpu?.dedicatedCpuPlacement !== true && resources?.limits?.cpu === undefined;
   const wantsCpus = (cpu?.maxSockets ?? 0) > 0 && has !== undefined && (cpu?.sockets ?? 1) !== (has.sockets ?? 1);
-  const isMemoryFree = memory?.hugepages === undefined && resources?.limits?.memory === undefined;
-  return { cpus: isCpuFree && wantsCpus, memory: isMemoryFree && wantsMemory(memory, status?.memory) };
+  return { cpus: canResizeCpus(spec.domain) && wantsCpus, memory: canResizeMemory(spec.domain) && wantsMemory(memory, status?.memory) };
 }
 
 function wantsMemory(

@@ -10,7 +10,9 @@ import { REVISIONS_BY_OWNER, reconcileVm, vmKeysOfVmi } from './reconciler.js';
 const VMS_BY_CLAIM = 'claim';
 
 function claimsOf(vm: VirtualMachine): string[] {
-  const names = (vm.spec.template.spec?.volumes ?? []).map((v) => v.persistentVolumeClaim?.claimName ?? v.dataVolume?.name);
+  const names = (vm.spec.template.spec?.volumes ?? []).map(
+    (v) => v.persistentVolumeClaim?.claimName ?? v.dataVolume?.name ?? v.memoryDump?.claimName,
+  );
   return names.filter((name) => name !== undefined).map((name) => `${vm.metadata.namespace}/${name}`);
 }
 
@@ -57,6 +59,7 @@ export function startVmController(manager: Manager, { random, config, workers = 
       events: manager.events('virtualmachine-controller'),
       expectations,
       stale: new StaleGuard(),
+      staleVmis: new StaleGuard(),
       config,
       random,
     }),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NOW, vm, vmi } from '../../../test/builders/objects.js';
 import type { ControllerRevision, VirtualMachineInstance } from '../../api/index.js';
+import { clusterConfigOf } from '../../core/config/cluster-config.js';
 import { decideVm, type Seen, type Step } from './decide.js';
 import { startRevision } from './revision.js';
 
@@ -9,6 +10,7 @@ const seen = (parts: Partial<Seen> = {}): Seen => ({
   vmi: undefined,
   revisions: [],
   dataVolumes: new Map(),
+  config: clusterConfigOf({}),
   settled: true,
   ...parts,
 });

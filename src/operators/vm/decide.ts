@@ -1,41 +1,17 @@
 // What the VM controller does next, as data. Pure: reads one snapshot (Seen), returns steps; reconciler.ts performs them.
-import {
-  ANNOTATION,
-  type ControllerRevision,
-  controllerOf,
-  FINALIZER,
-  isDeleting,
-  type VirtualMachine,
-  type VirtualMachineInstance,
-} from '../../api/index.js';
+import { ANNOTATION, controllerOf, FINALIZER, isDeleting, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
 import type { Chosen } from '../../core/instancetype/index.js';
 import { deepEqual } from '../../runtime/patch.js';
+import { decideLive, type LiveStep } from './live.js';
 import { hasStartPausedRequest, isStartRequested, runStrategyOf } from './predicates.js';
-import type { DataVolume } from './printable-status.js';
 import { holdsStartOf, isStartRevisionOf, specOf } from './revision.js';
 import { decideRunStrategy, type StrategyAction } from './run-strategy.js';
+import { type Failure, ownVmi, revisionOf, type Seen } from './seen.js';
 import { backoffLeftMs } from './start-failure.js';
 import { text } from './text.js';
 
-export interface Failure {
-  readonly reason: string;
-  readonly message: string;
-}
-
-export interface Seen {
-  readonly vm: VirtualMachine;
-  /** The instance of the same name, whoever owns it. */
-  readonly vmi: VirtualMachineInstance | undefined;
-  /** Start revisions of this VM. */
-  readonly revisions: readonly ControllerRevision[];
-  readonly dataVolumes: ReadonlyMap<string, DataVolume>;
-  /** Our own writes have come back through the watch. */
-  readonly settled: boolean;
-  /** The instance type and preference that the VM starts with. */
-  readonly chosen?: Chosen;
-  /** Why there are none although the VM refers to them: it must not start without. */
-  readonly unfound?: Failure;
-}
+export type { Failure, Seen } from './seen.js';
+export { ownVmi, revisionOf } from './seen.js';
 
 export type Step =
   | { readonly do: 'ensureFinalizer' }
@@ -51,6 +27,7 @@ export type Step =
   | { readonly do: 'deleteVmi'; readonly vmi: VirtualMachineInstance }
   | { readonly do: 'releaseVmi'; readonly vmi: VirtualMachineInstance }
   | { readonly do: 'bumpGeneration'; readonly vmi: VirtualMachineInstance }
+  | LiveStep
   | { readonly do: 'setRunStrategy'; readonly field: 'running' | 'runStrategy'; readonly value: string | boolean };
 
 export interface Plan {
@@ -67,13 +44,6 @@ const ORPHAN = 'orphan';
 const hasFinalizer = (vm: VirtualMachine): boolean => vm.metadata.finalizers?.includes(FINALIZER.vmController) === true;
 
 const isMarked = (vm: VirtualMachine): boolean => vm.metadata.annotations?.[ANNOTATION.latestObservedApiVersion] === 'v1';
-
-/** The VM's own instance; undefined when it belongs to somebody else. */
-export function ownVmi({ vm, vmi }: Pick<Seen, 'vm' | 'vmi'>): VirtualMachineInstance | undefined {
-  if (!vmi) return undefined;
-  const owner = controllerOf(vmi);
-  return owner === undefined || owner.uid === vm.metadata.uid ? vmi : undefined;
-}
 
 /** The instance's own finalizer goes once its end has been seen; the VMI controller keeps its own until the pods are gone. */
 function release(vmi: VirtualMachineInstance | undefined): Step[] {
@@ -136,9 +106,6 @@ function stepOf(action: StrategyAction, seen: Seen): Step[] {
   }
 }
 
-export const revisionOf = ({ vmi, revisions }: Seen): ControllerRevision | undefined =>
-  revisions.find((r) => r.metadata.name === vmi?.status?.virtualMachineRevisionName);
-
 /** The VM's generation moved but not its template: what runs is what the VM asks for, so say so on the VMI. */
 function bumpGeneration(seen: Seen): Step[] {
   const vmi = ownVmi(seen);
@@ -157,9 +124,11 @@ function decideRun(seen: Seen, now: number): Plan {
     return { steps: adopt(vmi), requestStart: true };
   const blocked = decision.actions.some(isStart) ? blockedStart(seen) : undefined;
   if (blocked) return { steps: [], failure: blocked };
-  const { failure = seen.unfound, recheckMs } = decision;
+  // What starts or stops now is changed afterwards, if it still has to be.
+  const live = decision.actions.length === 0 ? decideLive(seen, now) : { steps: [] };
+  const { failure = seen.unfound ?? live.failure, recheckMs } = decision;
   return {
-    steps: [...adopt(vmi), ...bumpGeneration(seen), ...decision.actions.flatMap((a) => stepOf(a, seen)), ...release(vmi)],
+    steps: [...adopt(vmi), ...bumpGeneration(seen), ...decision.actions.flatMap((a) => stepOf(a, seen)), ...release(vmi), ...live.steps],
     ...(failure && { failure }),
     ...(recheckMs !== undefined && { recheckMs }),
   };

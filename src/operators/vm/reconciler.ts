@@ -16,13 +16,15 @@ import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { EXPECTATION_RECHECK_MS } from '../../runtime/expectations.js';
 import { changeFinalizers } from '../../runtime/finalizers.js';
-import { deepEqual } from '../../runtime/patch.js';
-import { CONTROLLER_REVISIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import { deepEqual, testUid } from '../../runtime/patch.js';
+import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
 import { decideVm, type Plan, type Seen, type Step } from './decide.js';
 import { withChosen } from './instancetype-apply.js';
 import { patienceMs, syncInstancetypes } from './instancetype-sync.js';
+import type { LiveStep } from './live.js';
+import { DUMP_ANNOTATION } from './memory-dump.js';
 import { revisionNameOf, startRevision } from './revision.js';
 import { EARLY_MS, isTooEarly, nextVmStatus } from './status.js';
 import { text } from './text.js';
@@ -40,6 +42,8 @@ export interface VmDeps {
   readonly events: EventRecorder;
   readonly expectations: Expectations;
   readonly stale: StaleGuard;
+  /** The same for the VMIs, by the same keys. */
+  readonly staleVmis: StaleGuard;
   readonly config: () => ClusterConfig;
   /** [0, 1) */
   readonly random: () => number;
@@ -48,11 +52,15 @@ export interface VmDeps {
 function observe(d: VmDeps, key: ObjectKey): Seen | undefined {
   const vm = d.vms.get(key);
   if (!vm) return undefined;
+  const dump = vm.status?.memoryDumpRequest?.claimName;
+  const dumpClaim = dump === undefined ? undefined : d.pvcs.get(`${vm.metadata.namespace}/${dump}`);
   return {
     vm,
     vmi: d.vmis.get(key),
     revisions: d.revisions.byIndex(REVISIONS_BY_OWNER, vm.metadata.uid ?? ''),
     dataVolumes: new Map(),
+    ...(dumpClaim ? { dumpClaim } : {}),
+    config: d.config(),
     settled: d.expectations.satisfied(key),
   };
 }
@@ -131,6 +139,23 @@ async function release(d: VmDeps, vmi: VirtualMachineInstance): Promise<void> {
   });
 }
 
+async function performLive(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: LiveStep): Promise<void> {
+  switch (step.do) {
+    case 'patchVmi':
+      return d.staleVmis.written(
+        key,
+        step.vmi,
+        await d.client.jsonPatch(VIRTUAL_MACHINE_INSTANCES, key, [...testUid(step.vmi), ...step.ops]),
+      );
+    case 'patchVm':
+      return d.stale.written(key, vm, await d.client.jsonPatch(VIRTUAL_MACHINES, key, [...testUid(vm), ...step.ops]));
+    case 'noteDump': {
+      const patch = { metadata: { annotations: { [DUMP_ANNOTATION]: step.note } } };
+      return void (await d.client.mergePatch(PERSISTENT_VOLUME_CLAIMS, `${vm.metadata.namespace}/${step.claim}`, patch));
+    }
+  }
+}
+
 async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step): Promise<void> {
   switch (step.do) {
     case 'ensureFinalizer':
@@ -153,11 +178,13 @@ async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step
       }));
     case 'setRunStrategy':
       return void (await d.client.jsonPatch(VIRTUAL_MACHINES, key, [{ op: 'replace', path: `/spec/${step.field}`, value: step.value }]));
+    default:
+      return performLive(d, key, vm, step);
   }
 }
 
 /** Steps that end the pass: the next event shows the VM, or the VMI that was just created, as they left it. */
-const ENDS_PASS = new Set<Step['do']>(['ensureFinalizer', 'dropFinalizer', 'setRunStrategy', 'createVmi']);
+const ENDS_PASS = new Set<Step['do']>(['ensureFinalizer', 'dropFinalizer', 'setRunStrategy', 'createVmi', 'patchVm']);
 
 async function report(d: VmDeps, key: ObjectKey, seen: Seen, plan: Plan, ctx: Ctx): Promise<Next> {
   // Nobody reads more than this of a VM that goes.
@@ -184,13 +211,20 @@ function pvcsOf(d: VmDeps, vm: VirtualMachine): Map<string, PersistentVolumeClai
 }
 
 /** What stopped the steps, if anything did. */
-async function performAll(d: VmDeps, key: ObjectKey, vm: VirtualMachine, { steps }: Plan): Promise<unknown> {
-  try {
-    for (const step of steps) await perform(d, key, vm, step);
-    return undefined;
-  } catch (err) {
-    return err;
+async function performAll(d: VmDeps, key: ObjectKey, vm: VirtualMachine, { steps }: Plan): Promise<Stopped | undefined> {
+  for (const step of steps) {
+    try {
+      await perform(d, key, vm, step);
+    } catch (error) {
+      return { error, reason: failureReason(step) };
+    }
   }
+  return undefined;
+}
+
+interface Stopped {
+  readonly error: unknown;
+  readonly reason: string;
 }
 
 export const reconcileVm =
@@ -206,25 +240,43 @@ async function pass(d: VmDeps, key: ObjectKey, ctx: Ctx): Promise<Next> {
   if (!observed) {
     d.expectations.forget(key);
     d.stale.forget(key);
+    d.staleVmis.forget(key);
     return undefined;
   }
   if (d.stale.isStale(key, observed.vm)) return undefined;
+  if (observed.vmi && d.staleVmis.isStale(key, observed.vmi)) return undefined;
   const seen = await withInstancetypes(d, observed);
   return seen && act(d, key, seen, ctx);
 }
 
 async function act(d: VmDeps, key: ObjectKey, seen: Seen, ctx: Ctx): Promise<Next> {
   const plan = decideVm(seen, ctx.now());
-  const error = await performAll(d, key, seen.vm, plan);
-  if (error === undefined && plan.steps.some((s) => ENDS_PASS.has(s.do))) return undefined;
-  const failure = error === undefined ? plan.failure : { reason: failureReason(plan), message: messageOf(error) };
-  const next = await report(d, key, seen, { ...plan, ...(failure ? { failure } : {}) }, ctx);
-  if (error !== undefined) throw error;
+  const stopped = await performAll(d, key, seen.vm, plan);
+  if (stopped) return giveUp(d, key, seen, { plan, stopped, ctx });
+  if (plan.steps.some((s) => ENDS_PASS.has(s.do))) return undefined;
+  const next = await report(d, key, seen, plan, ctx);
   if (seen.unfound && next === undefined) return { afterMs: patienceMs(seen.vm, ctx.now()), why: 'what the VM refers to may appear' };
   return plan.recheckMs === undefined ? next : { afterMs: plan.recheckMs, why: 'crash back-off of the VM' };
 }
 
-const failureReason = (plan: Plan): string => (plan.steps.some((s) => s.do === 'deleteVmi') ? 'FailedDelete' : 'FailedCreate');
+interface Unfinished {
+  readonly plan: Plan;
+  readonly stopped: Stopped;
+  readonly ctx: Ctx;
+}
+
+async function giveUp(d: VmDeps, key: ObjectKey, seen: Seen, { plan, stopped, ctx }: Unfinished): Promise<never> {
+  const failure = { reason: stopped.reason, message: messageOf(stopped.error) };
+  // Somebody was faster: the next look sees what he wrote, and there is nothing to tell.
+  if (!hasCode(stopped.error, 'Conflict')) await report(d, key, seen, { ...plan, failure }, ctx);
+  throw stopped.error;
+}
+
+function failureReason(step: Step): string {
+  if ('reason' in step) return step.reason;
+  if (step.do === 'noteDump') return 'MemoryDumpError';
+  return step.do === 'deleteVmi' ? 'FailedDelete' : 'FailedCreate';
+}
 
 /** Keys of the VMs that a VMI concerns: its owner, and an orphan's namesake. */
 export function vmKeysOfVmi(vmi: VirtualMachineInstance): ObjectKey[] {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NOW, vm, vmi } from '../../../test/builders/objects.js';
 import type { Condition, VirtualMachineStateChangeRequest } from '../../api/index.js';
+import { clusterConfigOf } from '../../core/config/cluster-config.js';
 import type { Seen } from './decide.js';
 import { startRevision } from './revision.js';
 import { startDelaySeconds } from './start-failure.js';
@@ -11,6 +12,7 @@ const seen = (parts: Partial<Seen> = {}): Seen => ({
   vmi: undefined,
   revisions: [],
   dataVolumes: new Map(),
+  config: clusterConfigOf({}),
   settled: true,
   ...parts,
 });

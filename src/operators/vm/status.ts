@@ -13,12 +13,14 @@ import {
   withCondition,
   withConditions,
 } from '../../api/index.js';
-import { deepEqual } from '../../runtime/patch.js';
-import { ownVmi, type Plan, revisionOf, type Seen } from './decide.js';
-import { comparedTemplates } from './instancetype-apply.js';
+import type { Plan } from './decide.js';
+import { remainingVolumeRequests } from './live-volumes.js';
+import { nextMemoryDump } from './memory-dump.js';
 import { isFinal, runStrategyOf } from './predicates.js';
 import { printableStatus } from './printable-status.js';
-import { generationOf, specOf } from './revision.js';
+import { restartReason } from './restart.js';
+import { generationOf } from './revision.js';
+import { ownVmi, type Seen } from './seen.js';
 import { nextStartFailure } from './start-failure.js';
 import { text } from './text.js';
 
@@ -70,11 +72,8 @@ function mirrored(conditions: readonly Condition[], vmi: VirtualMachineInstance 
 
 /** The running guest differs from the template in a way that only a restart applies. */
 export function restartRequired(seen: Seen): ConditionValue | undefined {
-  const vmi = ownVmi(seen);
-  const stored = specOf(revisionOf(seen));
-  if (!vmi || !stored || isFinal(vmi) || isDeleting(vmi)) return undefined;
-  const compared = comparedTemplates(seen.vm, stored, seen.revisions);
-  return !compared || deepEqual(compared.started, compared.current) ? undefined : { status: 'True', message: text.restartRequired };
+  const message = restartReason(seen);
+  return message === undefined ? undefined : { status: 'True', message };
 }
 
 function conditionsOf({ seen, plan: { failure }, now }: StatusInput): Condition[] {
@@ -106,7 +105,8 @@ export function nextVmStatus(input: StatusInput): VirtualMachineStatus {
   const { seen, now, random } = input;
   const { vm } = seen;
   const vmi = ownVmi(seen);
-  const { startFailure: _, ...status } = vm.status ?? {};
+  const { startFailure: _f, memoryDumpRequest: _m, ...status } = vm.status ?? {};
+  const memoryDumpRequest = nextMemoryDump(vm, vmi);
   const conditions = conditionsOf(input);
   const startFailure = nextStartFailure(vm, vmi, { now, random });
   const next: VirtualMachineStatus = dropEmpty({
@@ -117,6 +117,8 @@ export function nextVmStatus(input: StatusInput): VirtualMachineStatus {
     runStrategy: runStrategyOf(vm),
     conditions,
     stateChangeRequests: requestsOf(input, vmi),
+    volumeRequests: remainingVolumeRequests(vm, vmi),
+    ...(memoryDumpRequest ? { memoryDumpRequest } : {}),
     ...(startFailure ? { startFailure } : {}),
   });
   next.printableStatus = printableStatus({

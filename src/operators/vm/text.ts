@@ -20,6 +20,25 @@ export const text = {
   vmiMissing: 'VMI does not exist',
   vmiConditionMissing: 'VMI is missing the Ready condition',
   restartRequired: 'a non-live-updatable field was changed in the template spec',
+  sockets: {
+    tooMany: "CPU sockets updated in template spec to a value higher than what's available",
+    fewer: 'Reduction of CPU socket count requires a restart',
+    arm: "ARM doesn't support CPU hotplug",
+    fixed: 'CPU sockets updated in template spec: a guest with dedicated CPUs or a CPU limit gets them with a restart',
+    busy: 'another CPU hotplug is in progress: the new number of sockets follows when it is over',
+  },
+  memory: {
+    failed: 'memory updated in template spec. Memory-hotplug failed and is not available for this VM configuration',
+    noCeiling: 'memory updated in template spec. Memory-hotplug is not available for this VM configuration',
+    barred: (why: string) => `memory hotplug not supported, ${why}`,
+    tooLow: 'memory updated in template spec to a value lower than what the VM started with',
+    tooHigh: "memory updated in template spec to a value higher than what's available",
+    fixed: 'memory updated in template spec: a guest with huge pages or a memory limit gets it with a restart',
+    busy: 'another memory hotplug is in progress: the new size follows when it is over',
+  },
+  migrating: 'the guest is being migrated: changes follow when that is over',
+  dumpFailed: 'Memory dump failed',
+  dumpInterrupted: 'the guest stopped before its memory was written: start it and ask again',
   notServed: (field: string) =>
     `${field} is not supported by this installation yet: remove the field, or write what it stands for into the template`,
   vmiOwnedByOther: (vmi: string, owner: string) =>

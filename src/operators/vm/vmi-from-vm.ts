@@ -9,6 +9,7 @@ import {
   type VirtualMachine,
   type VirtualMachineInstance,
 } from '../../api/index.js';
+import { hasDumped } from './memory-dump.js';
 
 /** Namespace of the name-based firmware UUIDs that VMs without an own UUID get; the same VM name always gives the same UUID. */
 const FIRMWARE_NAMESPACE = '6a1a24a1-4061-4607-8bf4-a3963d0c5895';
@@ -41,7 +42,7 @@ export function controllerRefOf(vm: VirtualMachine): OwnerReference {
 function addMissingDisks(vmi: VirtualMachineInstance): void {
   const { devices } = vmi.spec.domain;
   const attached = new Set([...(devices.disks ?? []), ...(devices.filesystems ?? [])].map((d) => d.name));
-  const missing = (vmi.spec.volumes ?? []).filter((v) => !attached.has(v.name)).map((v) => ({ name: v.name }));
+  const missing = (vmi.spec.volumes ?? []).filter((v) => !attached.has(v.name) && !v.memoryDump).map((v) => ({ name: v.name }));
   if (missing.length > 0) devices.disks = [...(devices.disks ?? []), ...missing];
 }
 
@@ -76,6 +77,8 @@ export interface StartOptions {
 /** The object that is sent to the API server to start the guest. */
 export function startedVmi(vm: VirtualMachine, { paused, revisionName, asMigrationTarget }: StartOptions): VirtualMachineInstance {
   const vmi = vmiFromVm(vm);
+  const dumped = hasDumped(vm);
+  if (dumped !== undefined) vmi.spec.volumes = (vmi.spec.volumes ?? []).filter(({ name }) => name !== dumped);
   vmi.metadata.annotations = {
     ...vmi.metadata.annotations,
     [ANNOTATION.vmGeneration]: String(vm.metadata.generation ?? 0),
