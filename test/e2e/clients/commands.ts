@@ -12,7 +12,7 @@ const MAX_OUTPUT = 64 * 1024 * 1024;
 const TIMEOUT_MS = 300_000;
 
 /** Runs with the cluster's kubeconfig; rejects only when the program cannot be run. */
-export async function runClient(command: readonly string[], input?: unknown): Promise<Outcome> {
+export async function runClient(command: readonly string[], input = ''): Promise<Outcome> {
   const [file = '', ...args] = command;
   const env = { ...process.env, KUBECONFIG: (await cluster()).kubeconfig };
   return new Promise((resolve, reject) => {
@@ -20,7 +20,7 @@ export async function runClient(command: readonly string[], input?: unknown): Pr
       if (err && typeof err.code !== 'number') reject(err);
       else resolve({ code: Number(err?.code ?? 0), stdout, stderr });
     });
-    child.stdin?.end(input === undefined ? '' : JSON.stringify(input));
+    child.stdin?.end(input);
   });
 }
 

@@ -89,7 +89,8 @@ const MCP: Client = {
   needs: 'npm and its registry',
   install: async (sources, dir) => {
     cpSync(sources, dir, { recursive: true });
-    await run(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    // No lock file: the package of the program is another one on each kind of machine, and not all are everywhere.
+    await run(['npm', 'install', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
       cwd: dir,
       timeoutMs: INSTALL_TIMEOUT_MS,
     });

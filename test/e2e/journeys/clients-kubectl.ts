@@ -7,43 +7,41 @@ import { newestKubectl } from '../clients/prepare.js';
 import { cluster, find, NAMESPACE } from '../harness.js';
 import { KIND_OBJECTS, type KindObject } from '../kind-objects.js';
 
-const ALL = { apiVersion: 'v1', kind: 'List', items: KIND_OBJECTS };
+/** One after the other: of a List kubectl checks the fields by itself, and takes no part of an object. */
+const documents = (objects: readonly object[]): string => objects.map((object) => JSON.stringify(object)).join('\n---\n');
+const ALL = documents(KIND_OBJECTS);
 const STDIN = ['-f', '-'];
 /** What the pool and the replica set are called for `scale`. */
 const SCALED = ['vmirs/kinds', 'virtualmachinepools.pool.kubevirt.io/kinds'] as const;
 
-type Kubectl = (args: readonly string[], input?: object) => Promise<Outcome>;
+type Kubectl = (args: readonly string[], input?: string) => Promise<Outcome>;
 
 const nameOf = ({ kind, apiVersion, metadata }: KindObject): string => `${kind.toLowerCase()}.${apiVersion.split('/')[0]}/${metadata.name}`;
-/** A line for each kind, as kubectl prints after it has written. */
-const each = (done: string): string[] => KIND_OBJECTS.map((object) => `${nameOf(object)} ${done}`);
+/** A line for each kind but those left out, as kubectl prints after it has written. */
+const each = (done: string, ...without: readonly string[]): string[] =>
+  KIND_OBJECTS.filter(({ kind }) => !without.includes(kind)).map((object) => `${nameOf(object)} ${done}`);
 
 /** Each with a label more. */
-const labelled = (label: string, value: string): object => ({
-  ...ALL,
-  items: KIND_OBJECTS.map((object) => ({ ...object, metadata: { ...object.metadata, labels: { [label]: value } } })),
-});
+const labelled = (label: string, value: string): string =>
+  documents(KIND_OBJECTS.map((object) => ({ ...object, metadata: { ...object.metadata, labels: { [label]: value } } })));
 
 /** Of each no more than its name and a label: what a second manager owns. */
-const labelOnly = (label: string, value: string): object => ({
-  ...ALL,
-  items: KIND_OBJECTS.map(({ apiVersion, kind, metadata }) => ({
-    apiVersion,
-    kind,
-    metadata: { ...metadata, labels: { [label]: value } },
-  })),
-});
+const labelOnly = (label: string, value: string): string =>
+  documents(
+    KIND_OBJECTS.map(({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata: { ...metadata, labels: { [label]: value } } })),
+  );
 
 function writing(kubectl: Kubectl): void {
-  const writes = async (args: readonly string[], done: string, input: object = ALL): Promise<void> => {
-    const { stdout, stderr } = await kubectl([...args, ...STDIN], input);
+  const writes = async (args: readonly string[], done: string): Promise<void> => {
+    const { stdout, stderr } = await kubectl([...args, ...STDIN], ALL);
     expect(linesOf(stdout), stderr).toEqual(each(done));
   };
 
   it('says what it would create, and creates nothing', async () => {
-    await writes(['apply', '--dry-run=server'], 'created (server dry run)');
-    const { stdout } = await kubectl(['get', ...STDIN, '--ignore-not-found', '-o', 'name'], ALL);
-    expect(stdout).toBe('');
+    const { stdout, stderr } = await kubectl(['apply', '--dry-run=server', ...STDIN], ALL);
+    expect(linesOf(stdout), stderr).toEqual(each('created (server dry run)', 'VirtualMachineInstanceMigration'));
+    expect(stderr).toContain('the VMI "e2e/kinds-alone" does not exist'); // for it would only be created
+    expect((await kubectl(['get', ...STDIN, '--ignore-not-found', '-o', 'name'], ALL)).stdout).toBe('');
   });
 
   it('applies: creates, and finds nothing to change the second time', async () => {
@@ -51,7 +49,11 @@ function writing(kubectl: Kubectl): void {
     await writes(['apply'], 'unchanged');
   });
 
-  it('replaces an object by itself', async () => await writes(['replace'], 'replaced'));
+  it('replaces an object by itself, but for an instance, which would lose its defaults', async () => {
+    const { stdout, stderr } = await kubectl(['replace', ...STDIN], ALL);
+    expect(linesOf(stdout), stderr).toEqual(each('replaced', 'VirtualMachineInstance'));
+    expect(stderr).toContain('update of VMI object is restricted');
+  });
 
   it('sees no difference where there is none, and the one that there is', async () => {
     expect(await kubectl(['diff', ...STDIN], ALL)).toMatchObject({ code: 0, stdout: '' });
@@ -63,20 +65,26 @@ function writing(kubectl: Kubectl): void {
   it('patches by merging and by operations', async () => {
     await writes(['patch', '--type=merge', '-p', '{"metadata":{"labels":{"merged":"yes"}}}'], 'patched');
     await writes(['patch', '--type=json', '-p', '[{"op":"add","path":"/metadata/labels/added","value":"yes"}]'], 'patched');
-    await writes(['patch', '--type=merge', '-p', '{"metadata":{"labels":{"added":"yes"}}}'], 'patched (no change)');
+    const labels = await kubectl(
+      ['get', ...STDIN, '-o', 'jsonpath={range .items[*]}{.metadata.labels.merged}{.metadata.labels.added} {end}'],
+      ALL,
+    );
+    expect(labels.stdout.trim().split(' ')).toEqual(KIND_OBJECTS.map(() => 'yesyes'));
   });
 }
 
 function serverSideApply(kubectl: Kubectl): void {
-  const apply = (manager: string, value: string, ...flags: string[]): Promise<Outcome> =>
-    kubectl(['apply', '--server-side', `--field-manager=${manager}`, ...flags, ...STDIN], labelOnly('owned', value));
+  const apply = (manager: string, objects: string, ...flags: string[]): Promise<Outcome> =>
+    kubectl(['apply', '--server-side', `--field-manager=${manager}`, ...flags, ...STDIN], objects);
 
   it('applies on the server: one manager beside another, and a conflict that names it', async () => {
-    expect(linesOf((await apply('first', 'one')).stdout)).toEqual(each('serverside-applied'));
-    const { code, stderr } = await apply('second', 'two');
+    const first = await apply('first', labelled('owned', 'one'));
+    expect(linesOf(first.stdout), first.stderr).toEqual(each('serverside-applied'));
+    const { code, stderr } = await apply('second', labelOnly('owned', 'two'));
     expect(code).toBe(1);
-    expect(stderr.match(/conflict with "first": \.metadata\.labels\.owned/g)).toHaveLength(KIND_OBJECTS.length);
-    expect(linesOf((await apply('second', 'two', '--force-conflicts')).stdout)).toEqual(each('serverside-applied'));
+    expect(stderr.match(/conflict with "first": \.metadata\.labels\.owned/g), stderr).toHaveLength(KIND_OBJECTS.length);
+    const forced = await apply('second', labelOnly('owned', 'two'), '--force-conflicts');
+    expect(linesOf(forced.stdout), forced.stderr).toEqual(each('serverside-applied'));
   });
 
   it('waits for what is there', async () => {
@@ -101,13 +109,13 @@ function restOfIt(kubectl: Kubectl): void {
   it('explains down to the last field', async () => {
     const { stdout } = await kubectl(['explain', 'vm.spec.template.spec.domain.devices.disks.disk.bus']);
     expect(stdout).toContain('FIELD: bus <string>');
-    expect((await kubectl(['explain', 'vmi.spec', '--recursive'])).stdout).toMatch(/^ {4}terminationGracePeriodSeconds\t<integer>$/m);
+    expect((await kubectl(['explain', 'vmi.spec', '--recursive'])).stdout).toMatch(/^ {2}terminationGracePeriodSeconds\t<integer>$/m);
   });
 
   it('deletes: first as if, then all', async () => {
     const { stdout } = await kubectl(['delete', ...STDIN, '--dry-run=server'], ALL);
     expect(linesOf(stdout)).toHaveLength(KIND_OBJECTS.length);
-    const { code, stderr } = await kubectl(['delete', ...STDIN, '--timeout=90s'], { ...ALL, items: [...KIND_OBJECTS].reverse() });
+    const { code, stderr } = await kubectl(['delete', ...STDIN, '--timeout=90s'], documents([...KIND_OBJECTS].reverse()));
     expect(code, stderr).toBe(0);
   });
 }

@@ -64,7 +64,9 @@ export function clientMcp(): void {
   it('starts it and asks its guest', async () => {
     expect(await lifecycle('start')).toContain('started successfully');
     await waitRunning(NAME);
-    const info = await eventually('the guest answers', () => client.call('vm_guest_info', { ...VM, info_type: 'os' }));
+    const info = await eventually('the guest answers', async () => client.call('vm_guest_info', { ...VM, info_type: 'os' }), {
+      timeoutMs: 60_000,
+    });
     expect(info).toContain(`hostname: ${NAME}`);
   });
 
@@ -82,7 +84,8 @@ export function clientMcp(): void {
   });
 
   it('stops it, and deletes it', async () => {
-    expect(await lifecycle('stop')).toContain('stopped successfully');
+    // The tool reads the VM and writes it: again, when the VM's status was written in between.
+    expect(await eventually('the VM takes the change', () => lifecycle('stop'))).toContain('stopped successfully');
     await waitForStatus(NAME, 'Stopped');
     await client.call('resources_delete', { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', ...VM });
     await eventually('the VM is gone', async () => (await find('vm', NAME)) === undefined);

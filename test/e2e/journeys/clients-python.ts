@@ -21,7 +21,7 @@ interface Report {
 export function clientPython(): void {
   it('takes a VM from its creation to its end', async () => {
     const vm = tinyVm(NAME, { runStrategy: 'Manual', gracePeriodSeconds: 0 });
-    const { code, stdout, stderr } = await runClient([await pythonWithKubernetes(), SCRIPT], vm);
+    const { code, stdout, stderr } = await runClient([await pythonWithKubernetes(), SCRIPT], JSON.stringify(vm));
     expect(code, stderr).toBe(0);
     const report = JSON.parse(stdout) as Report;
     expect(report).toMatchObject({
@@ -31,7 +31,7 @@ export function clientPython(): void {
       listed: [NAME],
     });
     expect(report.refusals.conflict).toContain('VM is not running');
-    expect(report.refusals.invalid).toContain('runStrategy');
+    expect(report.refusals.invalid).toContain('Invalid RunStrategy (Sometimes)');
     const once = report.seen.filter((status) => ['Stopped', 'Running', 'DELETED'].includes(status));
     expect(once).toEqual(['Stopped', 'Running', 'Stopped', 'DELETED']);
   });

@@ -13,7 +13,7 @@ from kubernetes.dynamic.exceptions import ApiException, ConflictError
 OPERATIONS = '/apis/subresources.kubevirt.io/v1/namespaces/{namespace}/virtualmachines/{name}/{verb}'
 MERGE = 'application/merge-patch+json'
 JSON_PATCH = 'application/json-patch+json'
-PATIENCE_S = 240
+PATIENCE_S = 120
 
 
 def change(vms, where):
