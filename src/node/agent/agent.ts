@@ -154,7 +154,10 @@ function announce({ events }: AgentDeps, before: Vmi, after: Vmi, { failure }: P
   }
   if (after.status?.phase === 'Running') events.event(after, 'Normal', 'Started', text.started);
   if (after.status?.phase === 'Succeeded') events.event(after, 'Normal', 'Stopped', text.stopped);
-  if (after.status?.phase !== 'Failed') return;
+  if (after.status?.phase === 'Failed') announceFailure(events, before, after, failure);
+}
+
+function announceFailure(events: AgentDeps['events'], before: Vmi, after: Vmi, failure: PhaseDecision['failure']): void {
   if (before.status?.phase !== 'Running' && after.metadata.deletionTimestamp !== undefined)
     events.event(after, 'Normal', 'Stopped', text.deletedBeforeStart);
   else events.event(after, 'Warning', 'Stopped', failure ? `${text.crashed} ${capital(failure.message)}` : text.crashed);
