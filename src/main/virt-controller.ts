@@ -5,7 +5,14 @@ import { createHttpsServer, profilerRoutes, text } from '../http/index.js';
 import { type ClusterFacts, clusterFacts } from '../operators/cluster-facts.js';
 import { startMigrationController } from '../operators/migration/controller.js';
 import { startNodeController } from '../operators/node/reconciler.js';
-import { type PodContext, renderHotplugPod, renderHotplugTriggerPod, renderLauncherPod } from '../operators/pod-template/index.js';
+import {
+  MULTUS_NETWORKS,
+  networkAnnotations,
+  type PodContext,
+  renderHotplugPod,
+  renderHotplugTriggerPod,
+  renderLauncherPod,
+} from '../operators/pod-template/index.js';
 import { startVmController } from '../operators/vm/controller.js';
 import { startVmiController } from '../operators/vmi/controller.js';
 import type { Seen } from '../operators/vmi/seen.js';
@@ -51,6 +58,7 @@ class VirtController extends ControllerProcess {
     startVmiController(this.manager, {
       launcherImage: flags['launcher-image'],
       renderPod: (seen) => renderLauncherPod(seen.vmi, podContext(facts, seen)),
+      renderNetworks: (seen) => networkAnnotations(seen.vmi, podContext(facts, seen))[MULTUS_NETWORKS],
       renderAttachment: (seen, launcher, volumes) => renderHotplugPod(seen.vmi, launcher, volumes, podContext(facts, seen)),
       renderTrigger: (seen, launcher, volume) =>
         renderHotplugTriggerPod(seen.vmi, launcher, volume, { ...podContext(facts, seen), ends: true }),

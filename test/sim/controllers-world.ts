@@ -6,7 +6,13 @@ import { KvError } from '../../src/base/errors.js';
 import { silentLogger } from '../../src/base/logger.js';
 import { clusterConfigOf } from '../../src/core/config/cluster-config.js';
 import { startMigrationController } from '../../src/operators/migration/controller.js';
-import { type PodContext, renderHotplugPod, renderHotplugTriggerPod } from '../../src/operators/pod-template/index.js';
+import {
+  MULTUS_NETWORKS,
+  networkAnnotations,
+  type PodContext,
+  renderHotplugPod,
+  renderHotplugTriggerPod,
+} from '../../src/operators/pod-template/index.js';
 import { startVmController } from '../../src/operators/vm/controller.js';
 import { isAttachment } from '../../src/operators/vmi/attachments.js';
 import { startVmiController } from '../../src/operators/vmi/controller.js';
@@ -135,6 +141,7 @@ export function startWorld(through: (inner: Transport) => Transport = (inner) =>
       if (world.unrenderable) throw new KvError('Invalid', world.unrenderable);
       return launcherPod(vmi);
     },
+    renderNetworks: ({ vmi, pvcs }) => networkAnnotations(vmi, podContext(world, pvcs))[MULTUS_NETWORKS],
     renderAttachment: ({ vmi, pvcs }, launcher, volumes) => renderHotplugPod(vmi, launcher, volumes, podContext(world, pvcs)),
     renderTrigger: ({ vmi, pvcs }, launcher, volume) =>
       renderHotplugTriggerPod(vmi, launcher, volume, { ...podContext(world, pvcs), ends: true }),

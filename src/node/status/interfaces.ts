@@ -65,11 +65,11 @@ function infoSource(reported: DomainInterfaceReport | undefined, old: Status | u
   return sources.length === 0 ? {} : { infoSource: sources.join(', ') };
 }
 
-/** A bridge or tunnel that the guest made for itself. */
+/** A bridge or tunnel that the guest made for itself, or a device that is on its way out. */
 function guestStatus(reported: DomainInterfaceReport): Status {
   const [first] = reported.ips ?? [];
   return {
-    infoSource: FROM_AGENT,
+    ...(reported.name === undefined ? { infoSource: FROM_AGENT } : { name: reported.name, infoSource: FROM_DOMAIN }),
     mac: reported.mac,
     ...(reported.interfaceName === undefined ? {} : { interfaceName: reported.interfaceName }),
     ...(first === undefined ? {} : { ipAddress: first, ipAddresses: [...(reported.ips ?? [])] }),

@@ -3,5 +3,6 @@ export type { PodContext } from './context.js';
 export { OWNER_NAME, OWNER_UID, renderHotplugPod, renderHotplugTriggerPod } from './hotplug.js';
 export { renderLauncherPod, renderMigrationTargetPod, renderTemporaryPod } from './launcher.js';
 export { controllerReference } from './metadata.js';
+export { MULTUS_NETWORKS, networkAnnotations } from './networks.js';
 export { needsBackendStorage } from './own-volumes.js';
 export { isHotplugged } from './volumes.js';

@@ -5,7 +5,7 @@ import { KvError } from '../../base/errors.js';
 import { bridgeName, hashedScheme, isPrimary, isSecondary, PRIMARY_POD_INTERFACE } from '../../core/network/names.js';
 import type { PodContext } from './context.js';
 
-const MULTUS_NETWORKS = 'k8s.v1.cni.cncf.io/networks';
+export const MULTUS_NETWORKS = 'k8s.v1.cni.cncf.io/networks';
 const MULTUS_DEFAULT = 'v1.multus-cni.io/default-network';
 const ISTIO_INTERFACES = ['traffic.sidecar.istio.io/kubevirtInterfaces', 'istio.io/reroute-virtual-interfaces'];
 

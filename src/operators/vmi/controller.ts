@@ -8,7 +8,8 @@ import { ATTACHMENTS_BY_VMI, PODS_BY_OWNER, reconcileVmi, type VmiDeps, vmiKeysO
 
 const VMIS_BY_CLAIM = 'claim';
 
-export interface VmiControllerOptions extends Pick<VmiDeps, 'launcherImage' | 'renderPod' | 'renderAttachment' | 'renderTrigger'> {
+export interface VmiControllerOptions
+  extends Pick<VmiDeps, 'launcherImage' | 'renderPod' | 'renderNetworks' | 'renderAttachment' | 'renderTrigger'> {
   readonly workers?: number;
 }
 

@@ -25,6 +25,7 @@ import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } 
 import { claimsOf, vmiKeyOfAttachment, worksFor } from './attachments.js';
 import { decideVmi, type Plan, type Step } from './decide.js';
 import { performHotplug, removeOrphans } from './hotplug-perform.js';
+import { ATTACHED_NETWORKS, changedAttachments } from './networks.js';
 import { currentPod, isLauncherOf, isPodReady } from './pod-state.js';
 import { isFinal, isHandedOver, type Seen } from './seen.js';
 import { mountPatienceMs } from './slow-mount.js';
@@ -53,6 +54,8 @@ export interface VmiDeps {
   readonly launcherImage: string;
   /** The launcher pod for this VMI under the current configuration; throws KvError Invalid when it cannot be rendered. */
   readonly renderPod: (seen: Seen) => Pod;
+  /** The annotation by which the CNI brings secondary networks; undefined without any. */
+  readonly renderNetworks: (seen: Seen) => string | undefined;
   readonly renderAttachment: (seen: Seen, launcher: Pod, volumes: readonly string[]) => Pod;
   readonly renderTrigger: (seen: Seen, launcher: Pod, volume: string) => Pod;
 }
@@ -182,6 +185,17 @@ async function syncReadinessGate(d: VmiDeps, { vmi, pod }: Seen, now: number): P
   d.stalePods.written(key, pod, stored);
 }
 
+/** Networks that come to a running guest, or go: the CNI follows the annotation. */
+async function syncNetworks(d: VmiDeps, seen: Seen): Promise<void> {
+  const { vmi, pod } = seen;
+  if (!pod || vmi.status?.phase !== 'Running' || isDeleting(vmi) || !isPodReady(pod)) return;
+  const key = keyOf(pod);
+  const wanted = changedAttachments(seen, d.renderNetworks(seen));
+  if (wanted === undefined || d.stalePods.isStale(key, pod)) return;
+  const stored = await d.client.mergePatch(PODS, key, { metadata: { annotations: { [ATTACHED_NETWORKS]: wanted } } });
+  d.stalePods.written(key, pod, stored);
+}
+
 async function write(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], now: number): Promise<Next> {
   const { vmi } = nextVmi(seen, failure, now);
   const more: Next =
@@ -209,6 +223,7 @@ async function patchHandedOver(d: VmiDeps, key: ObjectKey, old: VirtualMachineIn
 async function report(d: VmiDeps, key: ObjectKey, seen: Seen, failure: Plan['failure'], ctx: Ctx): Promise<Next> {
   const next = await write(d, key, seen, failure, ctx.now());
   await syncReadinessGate(d, seen, ctx.now());
+  await syncNetworks(d, seen);
   const patience = mountPatienceMs(seen.pod, ctx.now());
   return next ?? (patience === undefined ? undefined : { afterMs: patience, why: 'the pod may lack what it mounts' });
 }

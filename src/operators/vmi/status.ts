@@ -18,12 +18,13 @@ import {
 import { metaTime } from '../../base/clock.js';
 import { guarded, mapOps, testUid } from '../../runtime/patch.js';
 import type { JsonPatchOperation } from '../../runtime/types.js';
+import { nextInterfaces } from './networks.js';
 import { nextPhase, type PhaseDecision } from './phase.js';
 import { activePods, computeImage, containerProblem, isPodDown, schedulingProblem } from './pod-state.js';
 import { type Failure, isFinal, isHandedOver, phaseOf, type Seen } from './seen.js';
 import { mountProblem } from './slow-mount.js';
 import { text } from './text.js';
-import { isFresh, nextVolumeStatus } from './volumes.js';
+import { type At, isFresh, nextVolumeStatus } from './volumes.js';
 
 function readyOf({ pod }: Seen, phase: VmiPhase): ConditionValue {
   const no = (reason: string, message: string): ConditionValue => ({ status: 'False', reason, message });
@@ -71,16 +72,16 @@ function handOver(pod: Pod, status: VirtualMachineInstanceStatus): void {
 }
 
 /** From the hand-over until the guest goes; nothing before and nothing now must compare as equal. */
-function volumesOf(
-  seen: Seen,
-  decision: PhaseDecision,
-  failure: Failure | undefined,
-  now: number,
-): Pick<VirtualMachineInstanceStatus, 'volumeStatus'> {
-  const isOurs = seen.pod !== undefined && !isDeleting(seen.vmi) && (decision.phase === 'Scheduled' || decision.phase === 'Running');
-  if (!isOurs) return {};
-  const volumeStatus = nextVolumeStatus(seen, { now, failure });
-  return volumeStatus.length === 0 && isHandedOver(seen.vmi) && !seen.vmi.status?.volumeStatus ? {} : { volumeStatus };
+function devicesOf(seen: Seen, decision: PhaseDecision, at: At): Pick<VirtualMachineInstanceStatus, 'volumeStatus' | 'interfaces'> {
+  const { vmi, pod } = seen;
+  if (!pod || isDeleting(vmi) || (decision.phase !== 'Scheduled' && decision.phase !== 'Running')) return {};
+  const volumeStatus = nextVolumeStatus(seen, at);
+  const interfaces = nextInterfaces(vmi, pod);
+  const hasVolumes = volumeStatus.length > 0 || !isHandedOver(vmi) || vmi.status?.volumeStatus !== undefined;
+  return {
+    ...(hasVolumes ? { volumeStatus } : {}),
+    ...(interfaces.length > 0 || vmi.status?.interfaces !== undefined ? { interfaces } : {}),
+  };
 }
 
 function phaseStatus(status: VirtualMachineInstanceStatus, decision: PhaseDecision, { pod }: Seen, now: number): void {
@@ -133,7 +134,7 @@ export function nextVmi(seen: Seen, failure: Failure | undefined, now: number): 
     if (pod.status?.qosClass) status.qosClass = pod.status.qosClass;
   }
   if (pod && decision.phase === 'Scheduled' && !isHandedOver(seen.vmi)) handOver(pod, status);
-  Object.assign(status, volumesOf(seen, decision, failure, now));
+  Object.assign(status, devicesOf(seen, decision, { failure, now }));
   phaseStatus(status, decision, seen, now);
   status.conditions = conditionsOf(seen, failure, decision, now) as NonNullable<VirtualMachineInstanceStatus['conditions']>;
   const finalizers = finalizersOf(seen, decision.phase);
@@ -180,6 +181,7 @@ export function canWait(old: VirtualMachineInstance, next: VirtualMachineInstanc
 
 const PATCHED = [
   'volumeStatus',
+  'interfaces',
   'phase',
   'reason',
   'conditions',
