@@ -134,6 +134,65 @@ describe('a volume of a running guest', () => {
   });
 });
 
+describe('a running guest', () => {
+  async function change(domain: (domain: VirtualMachineInstance['spec']['domain']) => void): Promise<void> {
+    const vm = await world.admin.get(VIRTUAL_MACHINES, KEY);
+    const spec = structuredClone(vm.spec);
+    if (spec.template.spec) domain(spec.template.spec.domain);
+    await world.admin.update(VIRTUAL_MACHINES, { ...vm, spec });
+  }
+  const restart = async (): Promise<string | undefined> =>
+    (await world.admin.get(VIRTUAL_MACHINES, KEY)).status?.conditions?.find(({ type }) => type === 'RestartRequired')?.message;
+
+  it('gets more sockets, and says of fewer that it takes a restart', async () => {
+    world = startWorld();
+    const machine = simVm('Always');
+    // No webhook writes the ceiling here.
+    machine.spec.template.spec = { domain: { cpu: { sockets: 1, maxSockets: 4 }, devices: {} } };
+    await world.admin.create(VIRTUAL_MACHINES, machine);
+    await world.seconds(8);
+    const quiet = world.server.writes.length;
+    await change((domain) => Object.assign(domain, { cpu: { sockets: 2, maxSockets: 4 } }));
+    await world.seconds(4);
+    const { spec, status } = await vmiNow();
+    expect([spec.domain.cpu?.sockets, status?.currentCPUTopology?.sockets, status?.conditions?.map(({ type }) => type)]).toEqual([
+      2,
+      2,
+      ['Ready'],
+    ]);
+    // The test's and the agent's own; left are the VMI and the status of the VM, which shows that it is under way and that it is over.
+    expect(world.server.writes.length - quiet - 2).toBeLessThanOrEqual(3);
+    expect(await restart()).toBeUndefined();
+    await change((domain) => Object.assign(domain, { cpu: { sockets: 1, maxSockets: 4 } }));
+    await world.seconds(2);
+    expect([await restart(), (await vmiNow()).spec.domain.cpu?.sockets]).toEqual(['Reduction of CPU socket count requires a restart', 2]);
+  });
+
+  it('has its memory written into a claim, which then leaves it', async () => {
+    await running();
+    await create(claim('dump'));
+    const vm = await world.admin.get(VIRTUAL_MACHINES, KEY);
+    const memoryDumpRequest = { claimName: 'dump', phase: 'Associating' };
+    await world.admin.update(VIRTUAL_MACHINES, { ...vm, status: { ...vm.status, memoryDumpRequest } }, { subresource: 'status' });
+    await world.seconds(10);
+    const { spec, status } = await world.admin.get(VIRTUAL_MACHINES, KEY);
+    const fileName = expect.stringMatching(/^web-dump-.*\.memory\.dump$/);
+    expect(status?.memoryDumpRequest).toMatchObject({ phase: 'Completed', fileName, endTimestamp: expect.any(String) });
+    expect(spec.template.spec?.volumes?.map(({ name }) => name)).toEqual(['dump']);
+    expect([(await vmiNow()).spec.volumes, (await vmiNow()).status?.volumeStatus, await attachments(), await restart()]).toEqual([
+      [],
+      [],
+      [],
+      undefined,
+    ]);
+    const pvc = await world.admin.get(PERSISTENT_VOLUME_CLAIMS, 'shop/dump');
+    expect(pvc.metadata.annotations).toEqual({ 'kubevirt.io/memory-dump': fileName });
+    const after = world.server.writes.length;
+    await world.clock.advance(10 * 60_000);
+    expect(world.server.writes.length).toBe(after);
+  });
+});
+
 describe('nothing is left behind', () => {
   it('when a volume is unplugged while it is plugged', async () => {
     await running();

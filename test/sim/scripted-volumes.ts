@@ -2,11 +2,28 @@
 // what the node agent would write, by the agent's own rules. Asserts nothing.
 import type { DomainReport } from '../../src/api/domain-report.js';
 import type { Pod, VirtualMachineInstance } from '../../src/api/index.js';
+import { metaTime } from '../../src/base/clock.js';
 import { nextVolumeStatus } from '../../src/node/status/volumes.js';
 import { deepEqual } from '../../src/runtime/patch.js';
 import { PERSISTENT_VOLUME_CLAIMS, PODS, VIRTUAL_MACHINE_INSTANCES } from '../../src/runtime/resources.js';
 import type { KubeClient } from '../../src/runtime/types.js';
 import type { VirtualClock } from './virtual-clock.js';
+
+/** A dump is written in no time. */
+function dumpOf({ status }: VirtualMachineInstance, now: string): object {
+  const dump = status?.volumeStatus?.find(({ phase }) => phase === 'MemoryDumpInProgress')?.memoryDumpVolume;
+  return dump ? { memoryDump: { fileName: dump.targetFileName, startTimestamp: now, endTimestamp: now } } : {};
+}
+
+/** What the guest was asked to have it has. */
+function resized({ spec, status }: VirtualMachineInstance): Partial<NonNullable<VirtualMachineInstance['status']>> {
+  const isOver = (type: string): boolean => type === 'HotVCPUChange' || type === 'HotMemoryChange';
+  if (!status?.conditions?.some(({ type }) => isOver(type))) return {};
+  return {
+    conditions: status.conditions.filter(({ type }) => !isOver(type)),
+    currentCPUTopology: { ...status.currentCPUTopology, sockets: spec.domain.cpu?.sockets ?? 1 },
+  };
+}
 
 export class ScriptedVolumes {
   readonly #admin: KubeClient;
@@ -41,10 +58,14 @@ export class ScriptedVolumes {
     for (const { name, hotplugVolume } of vmi.status?.volumeStatus ?? [])
       if (hotplugVolume?.attachPodUID && wanted.has(name)) there.add(name);
     this.#mounted.set(vmi.metadata.uid ?? '', there);
+    const dumps = new Map((vmi.spec.volumes ?? []).flatMap(({ name, memoryDump }) => (memoryDump ? [[name, memoryDump]] : [])));
     // The guest has a disk one look after it was mounted.
-    const disks = [...there].filter((name) => before.has(name)).map((name) => ({ name, target: 'sda' }));
-    const volumeStatus = nextVolumeStatus(vmi, { spec: { disks } } as unknown as DomainReport, { plugged: there, now: this.#clock.now() });
-    if (deepEqual(volumeStatus, vmi.status?.volumeStatus ?? [])) return;
-    await this.#admin.update(VIRTUAL_MACHINE_INSTANCES, { ...vmi, status: { ...vmi.status, volumeStatus } });
+    const disks = [...there].filter((name) => before.has(name) && !dumps.has(name)).map((name) => ({ name, target: 'sda' }));
+    const now = this.#clock.now();
+    const spec = { disks, ...dumpOf(vmi, metaTime(now)) };
+    const volumeStatus = nextVolumeStatus(vmi, { spec } as unknown as DomainReport, { plugged: there, now });
+    const status = { ...vmi.status, volumeStatus, ...resized(vmi) };
+    if (deepEqual(status, vmi.status)) return;
+    await this.#admin.update(VIRTUAL_MACHINE_INSTANCES, { ...vmi, status });
   }
 }

@@ -184,7 +184,7 @@ async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step
 }
 
 /** Steps that end the pass: the next event shows the VM, or the VMI that was just created, as they left it. */
-const ENDS_PASS = new Set<Step['do']>(['ensureFinalizer', 'dropFinalizer', 'setRunStrategy', 'createVmi', 'patchVm']);
+const ENDS_PASS = new Set<Step['do']>(['ensureFinalizer', 'dropFinalizer', 'setRunStrategy', 'createVmi', 'patchVm', 'patchVmi']);
 
 async function report(d: VmDeps, key: ObjectKey, seen: Seen, plan: Plan, ctx: Ctx): Promise<Next> {
   // Nobody reads more than this of a VM that goes.
