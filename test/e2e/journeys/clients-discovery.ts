@@ -100,6 +100,9 @@ function danglingIn(document: OpenApi): string[] {
   return references.filter((reference) => !targets.has(reference));
 }
 
+/** Of a client that went away while it was read to. */
+const NO_COMPLAINT = /Timeout or abort while handling|Post-timeout activity/;
+
 /** Runs around the clients' journeys: what the API server has logged meanwhile. */
 export function watchApiServer(): void {
   let [file, from] = ['', 0];
@@ -112,8 +115,8 @@ export function watchApiServer(): void {
     const handle = await open(file);
     const { buffer } = await handle.read(Buffer.alloc(statSync(file).size - from), 0, null, from);
     await handle.close();
-    const complaints = linesOf(buffer.toString('utf8')).filter((line) => /openapi/i.test(line) && /err|fail/i.test(line));
-    expect(complaints).toEqual([]);
+    const lines = linesOf(buffer.toString('utf8')).filter((line) => /openapi/i.test(line) && /err|fail/i.test(line));
+    expect(lines.filter((line) => !NO_COMPLAINT.test(line))).toEqual([]);
   });
 }
 
