@@ -92,7 +92,7 @@ interface Place {
 
 /** False while the attachment pod has no process yet. */
 async function bind(ctx: Ctx, place: Place, plug: Plug): Promise<boolean> {
-  const [pid] = await (place.pidsOfPod ?? pidsOfPod)(plug.attachmentPod);
+  const pid = await holderOf(place, plug);
   if (pid === undefined) return false;
   const dir = await openBeneath(`/proc/${place.hostPid}/root`, place.dir);
   try {
@@ -106,6 +106,16 @@ async function bind(ctx: Ctx, place: Place, plug: Plug): Promise<boolean> {
   } finally {
     await dir.close();
   }
+}
+
+/** The process of the pod that sees the volume: its sandbox has one, too, and sees nothing. */
+async function holderOf({ volumesAt = '/', ...place }: Place, { volume, attachmentPod }: Plug): Promise<number | undefined> {
+  const pids = await (place.pidsOfPod ?? pidsOfPod)(attachmentPod);
+  for (const pid of pids) {
+    const root = `/proc/${pid}/root`;
+    if ((await existsBeneath(root, join(volumesAt, volume))) || (await existsBeneath(root, `/path/${volume}`))) return pid;
+  }
+  return undefined;
 }
 
 /** The volume in the attachment pod, opened where the host sees it. */
