@@ -72,6 +72,11 @@ describe('a change of the template', () => {
     ['an interface of another binding', { now: [nic('blue', { bridge: undefined, masquerade: {} })] }, text.restartRequired],
     ['a link state', { now: [link('down')] }, undefined],
     [
+      'another spelling of the same',
+      { now: [memory('1024Mi'), (s) => Object.assign(s, { tolerations: [], hostname: undefined })] },
+      undefined,
+    ],
+    [
       'an interface that is taken out',
       { from: [nic('blue')], now: [(s) => s.domain.devices.interfaces?.pop(), (s) => s.networks?.pop()] },
       text.restartRequired,
@@ -135,6 +140,17 @@ describe('a change of the template', () => {
     ],
     ['a volume', { now: [plug('data')] }, ['replace /spec/volumes root+data', 'replace /spec/domain/devices/disks root+drive+data']],
     ['a volume that goes', { running: [plug('data')] }, ['replace /spec/volumes root', 'replace /spec/domain/devices/disks root+drive']],
+    [
+      'nothing for another spelling of the same',
+      {
+        now: [
+          (s) => s.volumes?.push({ name: 'data', persistentVolumeClaim: { claimName: 'data', hotpluggable: true, readOnly: false } }),
+          (s) => Object.assign(s, { affinity: { podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } } }),
+        ],
+        running: [plug('data'), (s) => Object.assign(s, { affinity: { podAffinity: {} } })],
+      },
+      [],
+    ],
     ['a medium', { now: CDROM }, ['replace /spec/volumes root+drive']],
     ['a medium that goes', { running: CDROM }, ['replace /spec/volumes root']],
     [

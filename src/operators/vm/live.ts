@@ -2,6 +2,7 @@
 // strategy LiveUpdate sizes and placement. Pure, called by decide.ts once nothing starts or stops.
 import { isDeleting, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
 import { isLiveUpdate } from '../../core/config/cluster-lookups.js';
+import { canonicalVmiSpec } from '../../core/defaults/index.js';
 import { isMigrating } from '../../core/eviction/strategy.js';
 import type { JsonPatchOperation } from '../../runtime/types.js';
 import { networkChanges, networkCleanup } from './live-networks.js';
@@ -46,7 +47,7 @@ function templateVolumes({ vm }: Seen): LiveStep[] {
 }
 
 function guestVolumes({ vm, config }: Seen, vmi: VirtualMachineInstance): LiveStep[] {
-  const template: Lists = listsOf(vm.spec.template.spec ?? { domain: { devices: {} } });
+  const template: Lists = listsOf(canonicalVmiSpec(vm.spec.template.spec ?? { domain: { devices: {} } }));
   const asRequested = requested(listsOf(vmi.spec), vm.status?.volumeRequests ?? [], (name) => isLeaving(vmi, name));
   const asDeclared = isDeclarative(vm, config) ? declared(template, vmi, asRequested) : asRequested;
   return vmiStep(vmi, listChanges('/spec', vmi.spec, dumpInGuest(asDeclared, vm, vmi)), volumeReason(vm));

@@ -4,6 +4,7 @@ import type { Disk, VirtualMachineInstance, VirtualMachineInstanceSpec, Volume }
 import { isDeleting } from '../../api/index.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { isLiveUpdate } from '../../core/config/cluster-lookups.js';
+import { canonicalVmiSpec } from '../../core/defaults/index.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { comparedTemplates } from './instancetype-apply.js';
 import { needsNetworkRestart } from './live-networks.js';
@@ -29,7 +30,8 @@ export function comparedOf(seen: Seen): (Compared & { readonly vmi: VirtualMachi
   const stored = specOf(revisionOf(seen));
   if (!vmi || !stored || isFinal(vmi) || isDeleting(vmi)) return undefined;
   const compared = comparedTemplates(seen.vm, stored, seen.revisions);
-  return compared && { started: compared.started ?? EMPTY, current: compared.current ?? EMPTY, vmi };
+  // As the VMI is stored: two spellings of one thing are no difference.
+  return compared && { started: canonicalVmiSpec(compared.started ?? EMPTY), current: canonicalVmiSpec(compared.current ?? EMPTY), vmi };
 }
 
 const named = <T extends { name: string }>(list: readonly T[] | undefined, name: string): T | undefined =>
