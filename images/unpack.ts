@@ -13,12 +13,18 @@ export async function unpackArchive(archive: string, target: string, only: reado
   try {
     await run(['tar', '-C', work, '-xf', archive]);
     for (const layer of layersOf(archive, readFileSync(join(work, 'manifest.json'), 'utf8'))) {
-      await run(['tar', '-C', join(work, 'root'), '-xf', join(work, layer), ...only]);
+      await unpackLayer(join(work, layer), join(work, 'root'), only);
     }
     renameSync(join(work, 'root'), target);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** All of a layer, or those of the wanted files that it has. */
+async function unpackLayer(layer: string, target: string, only: readonly string[]): Promise<void> {
+  const held = only.length === 0 ? [] : (await run(['tar', '-tf', layer])).split('\n').filter((name) => only.includes(name));
+  if (only.length === 0 || held.length > 0) await run(['tar', '-C', target, '-xf', layer, ...held]);
 }
 
 function layersOf(archive: string, manifest: string): readonly string[] {
