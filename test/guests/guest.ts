@@ -17,6 +17,8 @@ export interface GuestOptions {
 }
 
 const WAIT_MS = 90_000;
+const PROMPT_MS = 20_000;
+const LOGINS = 4;
 const POLL_MS = 20;
 const CLOCK_TICK_MS = 10;
 
@@ -64,8 +66,8 @@ export class Guest {
   }
 
   /** Waits for text on the console and drops everything up to its end. */
-  async expect(pattern: RegExp): Promise<string> {
-    const deadline = Date.now() + WAIT_MS;
+  async expect(pattern: RegExp, waitMs = WAIT_MS): Promise<string> {
+    const deadline = Date.now() + waitMs;
     for (;;) {
       const match = pattern.exec(this.#console);
       if (match) {
@@ -73,7 +75,7 @@ export class Guest {
         return match[0];
       }
       if (this.#end) throw this.#failure(`QEMU ended (${this.#end.code})`, pattern);
-      if (Date.now() > deadline) throw this.#failure(`not seen within ${WAIT_MS / 1000} s`, pattern);
+      if (Date.now() > deadline) throw this.#failure(`not seen within ${waitMs / 1000} s`, pattern);
       await sleep(POLL_MS);
     }
   }
@@ -89,11 +91,19 @@ export class Guest {
     this.#process.stdin?.write(`${line}\n`);
   }
 
-  /** Logs in and answers with the shell prompt. */
+  /** Logs in, to the shell prompt. A getty that just gets a new host name starts again and loses what was typed to it. */
   async login(): Promise<void> {
-    await this.expect(/login: $/);
-    this.send('root');
-    await this.expect(/:~# /);
+    for (let attempt = 1; ; attempt++) {
+      await this.expect(/login: $/);
+      this.send('root');
+      try {
+        await this.expect(/:~# /, PROMPT_MS);
+        return;
+      } catch (err) {
+        if (attempt === LOGINS) throw err;
+        this.send('');
+      }
+    }
   }
 
   /** What a command printed. The marks are written such that their echo, which the terminal may break anywhere, is not taken for them. */
