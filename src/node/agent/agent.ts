@@ -8,6 +8,7 @@ import type { Next, Reconcile } from '../../runtime/types.js';
 import type { Launcher } from '../launchers/launcher.js';
 import { nextStatus } from '../status/next-status.js';
 import { decidePhase, isAlive, isFinalPhase, type PhaseDecision } from '../status/phase.js';
+import { isWorthWriting } from '../status/worth.js';
 import { text } from '../text.js';
 import { announceChanges } from './announce.js';
 import { decide } from './decide.js';
@@ -128,7 +129,7 @@ async function report(deps: AgentDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi, e
     ...(launcher.plugged ? { plugged: launcher.plugged } : {}),
     now: ctx.now(),
   });
-  const written = await deps.vmis.write(vmi, status);
+  const written = isWorthWriting(vmi, status) ? await deps.vmis.write(vmi, status) : vmi;
   delete launcher.resized;
   announce(deps, vmi, written, decision);
   announceChanges(deps.events, vmi, written);
