@@ -9,8 +9,9 @@ import { isSameProcess } from '../../linux/proc.js';
 import type { EventRecorder, Next } from '../../runtime/types.js';
 import { claimDevices, hasKvm } from '../devices/ownership.js';
 import type { ContainerDisks } from '../disks/container-disks.js';
+import { ensureDiskImages } from '../disks/disk-images.js';
 import type { HotplugDisks } from '../disks/hotplug-disks.js';
-import { clientOf, isolationOf, type Launcher, vmiOfGhost } from '../launchers/launcher.js';
+import { clientOf, isolationOf, type Launcher, rootOf, vmiOfGhost } from '../launchers/launcher.js';
 import type { Launchers } from '../launchers/launchers.js';
 import type { NetworkJournal } from '../network/journal.js';
 import type { NetworkSettings } from '../network/request.js';
@@ -92,10 +93,17 @@ async function prepare(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi
   const [network] = await allOrFirstError([
     setUpNetwork(deps, ctx, launcher, vmi),
     deps.disks.mount(ctx, vmi, launcher.ghost.podUid),
+    makeImages(deps, ctx, launcher, vmi),
     (deps.devices?.claim ?? claimDevices)(isolation),
   ]);
   launcher.network = network;
   launcher.isPrepared = true;
+}
+
+async function makeImages({ events, config }: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
+  const isolation = isolationOf(launcher);
+  const warnings = await ensureDiskImages(ctx, vmi, { root: rootOf(isolation), uid: isolation.uid }, config());
+  for (const warning of warnings) events.event(vmi, 'Normal', 'ToleratedSmallPV', warning);
 }
 
 function setUpNetwork(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): ReturnType<NetworkSetup['ensure']> {
