@@ -51,6 +51,8 @@ export interface NodeAgent {
 }
 
 const WORKERS = 10;
+/** What keeps a guest from starting is often mended outside the cluster, and then nothing wakes us. */
+const MAX_DELAY_MS = 60_000;
 const INIT_PID = 1;
 const CONTROLLER = 'virt-handler-vm';
 
@@ -67,6 +69,7 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
   controller = manager.controller({
     name: CONTROLLER,
     workers: WORKERS,
+    maxDelayMs: MAX_DELAY_MS,
     sources: [{ informer, keys: (vmi: VirtualMachineInstance) => [keyOf(vmi)] }],
     reconcile: createAgent({
       node,

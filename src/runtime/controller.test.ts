@@ -9,11 +9,11 @@ import type { Next } from './types.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-async function runs(outcome: (run: number) => Next, afterMs: readonly number[]): Promise<number[]> {
+async function runs(outcome: (run: number) => Next, afterMs: readonly number[], options: { maxDelayMs?: number } = {}): Promise<number[]> {
   const clock = manualClock();
   let count = 0;
   const controller = new QueueController(
-    { name: 'test', workers: 1, sources: [], reconcile: async () => outcome(++count) },
+    { name: 'test', workers: 1, sources: [], reconcile: async () => outcome(++count), ...options },
     { clock, log: silentLogger },
   );
   const stop = new AbortController();
@@ -50,6 +50,10 @@ describe('QueueController', () => {
   it('starts again with the shortest delay after a success', async () => {
     const outcome = (run: number): Next => (run === 4 ? { afterMs: 1000, why: 'test' } : fail(new Error('boom')));
     expect(await runs(outcome, [5, 10, 20, 1000, 5])).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  it('waits no longer than it is told to', async () => {
+    expect(await runs(() => fail(new Error('boom')), [5, 8, 8, 8], { maxDelayMs: 8 })).toEqual([1, 2, 3, 4, 5]);
   });
 
   it('waits for the running reconcile when it stops', async () => {

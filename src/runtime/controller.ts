@@ -30,7 +30,8 @@ export class QueueController implements Controller {
     this.#deps = deps;
     this.#log = deps.log.child({ controller: options.name });
     const metrics = deps.metrics?.queue(options.name, () => this.#queue.running());
-    this.#queue = new WorkQueue({ clock: deps.clock, ...(metrics ? { metrics } : {}) });
+    const { maxDelayMs } = options;
+    this.#queue = new WorkQueue({ clock: deps.clock, ...(metrics ? { metrics } : {}), ...(maxDelayMs ? { maxDelayMs } : {}) });
     for (const source of options.sources) this.#listen(source);
   }
 

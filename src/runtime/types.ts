@@ -114,6 +114,8 @@ export interface ControllerOptions {
   /** e.g. 'virt-controller-vmi': queue name in logs and metrics. */
   readonly name: string;
   readonly workers: number;
+  /** The longest wait between two tries of one key that fails; default 1000 s. */
+  readonly maxDelayMs?: number;
   readonly reconcile: Reconcile;
   // biome-ignore lint/suspicious/noExplicitAny: a controller mixes sources of several kinds
   readonly sources: readonly Source<any>[];
