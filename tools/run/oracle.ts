@@ -18,7 +18,11 @@ export const GROUPS: readonly OracleGroup[] = [
 ];
 
 /** Compared as a whole, by programs of our own: they print a figure in the same form and end with 1 where something differs. */
-export const WHOLE: Readonly<Record<string, string>> = { crds: 'test/oracle/crds.ts', install: 'test/oracle/install.ts' };
+export const WHOLE: Readonly<Record<string, string>> = {
+  crds: 'test/oracle/crds.ts',
+  install: 'test/oracle/install.ts',
+  discovery: 'test/oracle/discovery.ts',
+};
 
 const SCRIPT = join(ROOT, '..', 'shared', 'oracles', 'compare.mjs');
 
