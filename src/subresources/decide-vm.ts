@@ -1,6 +1,6 @@
 // What start, stop and restart of a VirtualMachine do, by its run strategy and the state of its VMI: patches to make, or the refusal.
 // Pure; the handlers in lifecycle.ts read the objects and apply the patches.
-import type { VirtualMachine, VirtualMachineInstance } from '../api/index.js';
+import { isFinalPhase, type VirtualMachine, type VirtualMachineInstance } from '../api/index.js';
 import type { JsonPatchOperation } from '../runtime/types.js';
 import type { RestartOptions, StartOptions, StopOptions } from './options.js';
 import { badRequest, conflict, internalError, type StatusError } from './status.js';
@@ -24,7 +24,7 @@ const GRACE_PATH = '/spec/terminationGracePeriodSeconds';
 const nameOf = (vm: VirtualMachine): string => vm.metadata.name ?? '';
 const refuse = (vm: VirtualMachine, why: string): Decision => ({ refusal: conflict('virtualmachine', nameOf(vm), why) });
 const phaseOf = (vmi: VirtualMachineInstance | undefined): string => vmi?.status?.phase ?? '';
-const isFinal = (vmi: VirtualMachineInstance | undefined): boolean => ['Succeeded', 'Failed'].includes(phaseOf(vmi));
+const isFinal = (vmi: VirtualMachineInstance | undefined): boolean => isFinalPhase(phaseOf(vmi));
 const isLive = (vmi: VirtualMachineInstance | undefined): vmi is VirtualMachineInstance => vmi !== undefined && !isFinal(vmi);
 
 function hasCondition(vm: VirtualMachine, type: string): boolean {

@@ -1,13 +1,13 @@
 // The agent's reconcile, per VM: read everything once, decide, act, write the status, tell what changed. VMs are found by the label that
 // virt-controller sets at the hand-over, and by the launchers that an earlier process managed. Knows no Linux; see perform.ts.
-import type { ObjectKey, VirtualMachineInstance } from '../../api/index.js';
+import { isFinalPhase, type ObjectKey, type VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { KvError } from '../../base/errors.js';
 import { readSelinuxContext } from '../../linux/proc.js';
 import type { Next, Reconcile } from '../../runtime/types.js';
 import type { Launcher } from '../launchers/launcher.js';
 import { nextStatus } from '../status/next-status.js';
-import { decidePhase, isAlive, isFinalPhase, type PhaseDecision } from '../status/phase.js';
+import { decidePhase, isAlive, type PhaseDecision } from '../status/phase.js';
 import { isWorthWriting } from '../status/worth.js';
 import { text } from '../text.js';
 import { announceChanges } from './announce.js';

@@ -1,8 +1,8 @@
 // What to do next with one VM on this node: from the VMI, its domain and its launcher to one action. Pure; agent.ts carries it out and
 // writes the status afterwards. Never decides the phase (status/phase.ts), but waits for it: a guest's end is written down before its domain goes.
 import type { DomainReport } from '../../api/domain-report.js';
-import type { VirtualMachineInstance } from '../../api/index.js';
-import { decidePhase, isAlive, isFinalPhase, type LauncherState } from '../status/phase.js';
+import { isFinalPhase, type VirtualMachineInstance } from '../../api/index.js';
+import { decidePhase, isAlive, type LauncherState } from '../status/phase.js';
 
 export interface Seen {
   /** The object that the launcher belongs to; undefined when it vanished. */

@@ -1,6 +1,6 @@
 // Carries out one action of decide.ts: the only place of the agent that touches pods and commands launchers. Every step can be repeated.
 // Returns when to look again; throws what went wrong.
-import type { VirtualMachineInstance } from '../../api/index.js';
+import { isFinalPhase, type VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, isKvError, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
@@ -16,7 +16,6 @@ import type { Launchers } from '../launchers/launchers.js';
 import type { NetworkJournal } from '../network/journal.js';
 import type { NetworkSettings } from '../network/request.js';
 import { type NetworkSetup, networkTargetOf } from '../network/setup.js';
-import { isFinalPhase } from '../status/phase.js';
 import { isPlugging } from '../status/volumes.js';
 import { text } from '../text.js';
 import type { Action } from './decide.js';

@@ -1,6 +1,6 @@
 // The phase of a VMI from the state of its domain. Pure; the phase of the VMI moves only here once the VMI was handed to the node.
 import type { DomainReport, DomainState } from '../../api/domain-report.js';
-import type { VirtualMachineInstance, VmiPhase } from '../../api/index.js';
+import { isFinalPhase, type VirtualMachineInstance, type VmiPhase } from '../../api/index.js';
 import { text } from '../text.js';
 
 /** What is known about the launcher of a VMI. */
@@ -26,8 +26,6 @@ export interface PhaseDecision {
   /** CamelCase, with a sentence: only when the phase says that something went wrong. */
   readonly failure?: { readonly reason: string; readonly message: string };
 }
-
-export const isFinalPhase = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
 
 const failed = (reason: string, message: string): PhaseDecision => ({ phase: 'Failed', failure: { reason, message } });
 

@@ -1,5 +1,13 @@
 // What the VM controller does next, as data. Pure: reads one snapshot (Seen), returns steps; reconciler.ts performs them.
-import { ANNOTATION, controllerOf, FINALIZER, isDeleting, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
+import {
+  ANNOTATION,
+  controllerOf,
+  FINALIZER,
+  isDeleting,
+  isFinalPhase,
+  type VirtualMachine,
+  type VirtualMachineInstance,
+} from '../../api/index.js';
 import type { Chosen } from '../../core/instancetype/index.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { decideLive, type LiveStep } from './live.js';
@@ -47,7 +55,7 @@ const isMarked = (vm: VirtualMachine): boolean => vm.metadata.annotations?.[ANNO
 
 /** The instance's own finalizer goes once its end has been seen; the VMI controller keeps its own until the pods are gone. */
 function release(vmi: VirtualMachineInstance | undefined): Step[] {
-  const final = vmi?.status?.phase === 'Succeeded' || vmi?.status?.phase === 'Failed';
+  const final = isFinalPhase(vmi?.status?.phase);
   return vmi && final && vmi.metadata.finalizers?.includes(FINALIZER.vmController) ? [{ do: 'releaseVmi', vmi }] : [];
 }
 

@@ -1,9 +1,7 @@
 // Small questions about a VM and its VMI that several decisions ask. Pure; names as in the API's documentation.
-import { isDeleting, type RunStrategy, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
+import { isDeleting, isFinalPhase, type RunStrategy, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
 
-const FINAL = new Set(['Succeeded', 'Failed']);
-
-export const isFinal = (vmi: VirtualMachineInstance): boolean => FINAL.has(vmi.status?.phase ?? '');
+export const isFinal = (vmi: VirtualMachineInstance): boolean => isFinalPhase(vmi.status?.phase);
 
 /** `running: true` reads as Always, `running: false` and nothing at all as Halted. Any other text is returned as it stands. */
 export function runStrategyOf(vm: VirtualMachine): RunStrategy | string {

@@ -1,5 +1,5 @@
 // What a launcher pod says about itself: ready for the node agent, ended, or stuck and why. Pure.
-import { controllerOf, isDeleting, LABEL, LAUNCHER_POD, type Pod, type VirtualMachineInstance } from '../../api/index.js';
+import { controllerOf, isDeleting, isFinalPhase, LABEL, LAUNCHER_POD, type Pod, type VirtualMachineInstance } from '../../api/index.js';
 import { isFinal, isHandedOver } from './seen.js';
 import { text } from './text.js';
 
@@ -23,7 +23,7 @@ export function isPodReady(pod: Pod | undefined): boolean {
   return statuses.length > 0 && statuses.every(isContainerReady);
 }
 
-export const isPodFinal = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+export const isPodFinal = (pod: Pod): boolean => isFinalPhase(pod.status?.phase);
 
 /** No guest can run in it any more. */
 export const isPodDown = (pod: Pod): boolean =>

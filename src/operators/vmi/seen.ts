@@ -1,5 +1,5 @@
 // One snapshot of everything the VMI controller's decisions read.
-import type { PersistentVolumeClaim, Pod, VirtualMachineInstance, VmiPhase } from '../../api/index.js';
+import { isFinalPhase, type PersistentVolumeClaim, type Pod, type VirtualMachineInstance, type VmiPhase } from '../../api/index.js';
 
 export interface Seen {
   readonly vmi: VirtualMachineInstance;
@@ -27,7 +27,7 @@ export interface Failure {
 
 export const phaseOf = (vmi: VirtualMachineInstance): VmiPhase => (vmi.status?.phase ?? '') as VmiPhase;
 
-export const isFinal = (vmi: VirtualMachineInstance): boolean => phaseOf(vmi) === 'Succeeded' || phaseOf(vmi) === 'Failed';
+export const isFinal = (vmi: VirtualMachineInstance): boolean => isFinalPhase(phaseOf(vmi));
 
 /** From Scheduled on the node agent owns the object: the controller only patches. */
 export const isHandedOver = (vmi: VirtualMachineInstance): boolean => phaseOf(vmi) === 'Scheduled' || phaseOf(vmi) === 'Running';

@@ -8,6 +8,7 @@ import {
   findCondition,
   isConditionTrue,
   isDeleting,
+  isFinalPhase,
   LABEL,
   type Pod,
   type VirtualMachineInstance,
@@ -113,7 +114,7 @@ function labelsOf(seen: Seen, decision: PhaseDecision): Record<string, string> {
 /** A finished VMI lets go once no pod is left; without a VM that would do it, of the VM controller's finalizer too. */
 export function finalizersOf(seen: Seen, phase: VmiPhase): string[] {
   const finalizers = seen.vmi.metadata.finalizers ?? [];
-  const isOver = (phase === 'Succeeded' || phase === 'Failed') && seen.pods.length === 0 && seen.attachments.length === 0;
+  const isOver = isFinalPhase(phase) && seen.pods.length === 0 && seen.attachments.length === 0;
   if (!isOver) return finalizers;
   return finalizers.filter((f) => f !== FINALIZER.vmi && (seen.hasOwner || f !== FINALIZER.vmController));
 }

@@ -1,7 +1,7 @@
 // What becomes of an eviction of a launcher or hot-plug pod: it passes, or it is refused because the VMI has to leave the node first, which
 // the mark on the VMI asks for. A refusal with code 429 makes whoever drains a node try again until the pod is gone. Pure: the caller has
 // read the objects and writes the mark.
-import { ANNOTATION, HOTPLUG_POD, LABEL, LAUNCHER_POD, type Pod, type VirtualMachineInstance } from '../../../api/index.js';
+import { ANNOTATION, HOTPLUG_POD, isFinalPhase, LABEL, LAUNCHER_POD, type Pod, type VirtualMachineInstance } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { evictionStrategyOf, isMigratable } from '../../../core/eviction/strategy.js';
 
@@ -29,8 +29,7 @@ const REQUESTED_BY = 'requested-by';
 const DESCHEDULER = 'sigs.k8s.io/descheduler';
 const SOURCE_POINTER = '/metadata/annotations/kubevirt.io~1eviction-source';
 
-const isOver = (pod: Pod): boolean => pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
-const isLauncher = (pod: Pod): boolean => pod.metadata.labels?.[LABEL.app] === LAUNCHER_POD && !isOver(pod);
+const isLauncher = (pod: Pod): boolean => pod.metadata.labels?.[LABEL.app] === LAUNCHER_POD && !isFinalPhase(pod.status?.phase);
 
 /** The name of the pod that a hot-plug pod belongs to; undefined for every other pod. */
 export function ownerOfHotplugPod(pod: Pod): string | undefined {

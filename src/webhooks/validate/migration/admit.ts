@@ -1,7 +1,7 @@
 // Admission of VirtualMachineInstanceMigrations: whether the VMI may be migrated at all and is not being migrated already, and that a
 // migration stays what it was created as. Pure: the caller has read the VMI and the migrations of the namespace.
 import { isDeepStrictEqual } from 'node:util';
-import { findCondition, type KubeObject, LABEL, type VirtualMachineInstance } from '../../../api/index.js';
+import { findCondition, isFinalPhase, type KubeObject, LABEL, type VirtualMachineInstance } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { allow, refuse, type Verdict, verdictOf } from '../../verdict.js';
 import { gateOff } from '../gate-off.js';
@@ -28,7 +28,6 @@ export interface MigrationRequest {
   readonly isController: boolean;
 }
 
-const isOver = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
 const isDecentralized = ({ spec }: VirtualMachineInstanceMigration): boolean => spec.sendTo !== undefined || spec.receive !== undefined;
 
 function* ownCauses({ spec }: VirtualMachineInstanceMigration, isController: boolean): Causes {
@@ -40,7 +39,7 @@ function* ownCauses({ spec }: VirtualMachineInstanceMigration, isController: boo
 
 /** Disks that are not shared are no obstacle where the migration copies them to another cluster. */
 function obstacle(vmi: VirtualMachineInstance, migration: VirtualMachineInstanceMigration): string | undefined {
-  if (isOver(vmi.status?.phase)) return 'Cannot migrate VMI in finalized state: its guest is over; start the VM again';
+  if (isFinalPhase(vmi.status?.phase)) return 'Cannot migrate VMI in finalized state: its guest is over; start the VM again';
   const migratable = findCondition(vmi.status?.conditions, 'LiveMigratable');
   if (migratable?.status !== 'False') return undefined;
   const { reason = '', message = '' } = migratable;
@@ -50,7 +49,7 @@ function obstacle(vmi: VirtualMachineInstance, migration: VirtualMachineInstance
 
 function conflict({ migration, others }: MigrationRequest): string | undefined {
   const name = migration.spec.vmiName ?? '';
-  const active = others.find((m) => m.metadata.labels?.[LABEL.vmiName] === name && !isOver(m.status?.phase));
+  const active = others.find((m) => m.metadata.labels?.[LABEL.vmiName] === name && !isFinalPhase(m.status?.phase));
   if (!active) return undefined;
   const job = active.metadata.uid ?? '';
   return `in-flight migration detected. Active migration job (${job}) is currently already in progress for VMI ${name}: wait until it is over, or delete it`;
@@ -79,7 +78,7 @@ export function admitMigrationCreate(request: MigrationRequest, config: ClusterC
 /** The label finds the migrations of a VMI: an active one that lost it would run beside another. */
 function* labelCauses(next: VirtualMachineInstanceMigration, old: VirtualMachineInstanceMigration): Causes {
   const [before, after] = [old.metadata.labels?.[LABEL.vmiName], next.metadata.labels?.[LABEL.vmiName]];
-  if (isOver(next.status?.phase) || before === undefined || before === after) return;
+  if (isFinalPhase(next.status?.phase) || before === undefined || before === after) return;
   const what = after === undefined ? 'removed from' : 'modified on';
   yield notSupported('', `label ${LABEL.vmiName} cannot be ${what} an in-flight migration: keep the value ${before}`);
 }
