@@ -27,7 +27,11 @@ export const ANNOTATION = {
   ephemeralProvisioning: 'kubevirt.io/ephemeral-provisioning',
   migrationTransportUnix: 'kubevirt.io/migrationTransportUnix',
   memoryOverheadBytes: 'kubevirt.io/memory-overhead-bytes',
+  pauseAgentProbes: 'kubevirt.io/pause-guest-agent-probes',
 } as const;
+
+/** What a VM or VMI carries once a controller of this version has seen it. */
+export const OBSERVED_API_VERSION = { [ANNOTATION.latestObservedApiVersion]: 'v1', [ANNOTATION.storageObservedApiVersion]: 'v1' } as const;
 
 export const FINALIZER = {
   vmi: 'kubevirt.io/foregroundDeleteVirtualMachine',

@@ -1,6 +1,7 @@
 // What is done inside the guest through its agent on request: running a program, asking whether it lives, freezing its file systems for a
 // backup. A guest left frozen hangs, so whoever freezes also sets a time after which it is thawed, and thawing is tried until it succeeds.
 import { Buffer } from 'node:buffer';
+import { ANNOTATION } from '../api/labels.js';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { hasCode, KvError, messageOf } from '../base/errors.js';
@@ -22,7 +23,6 @@ interface Deps {
   readonly domain: string;
 }
 
-const PROBES_PAUSED = 'kubevirt.io/pause-guest-agent-probes';
 /** Pauses that somebody asked for: the guest cannot answer, and is well. */
 const WELL_WHILE_PAUSED: ReadonlySet<string> = new Set([
   'user',
@@ -128,7 +128,7 @@ export class GuestCommands {
   /** Whether the guest is well, for probes. One that is paused on purpose is. */
   async ping(timeoutSeconds: number): Promise<void> {
     const { agent, record } = this.#deps;
-    if (record.vmi?.metadata.annotations?.[PROBES_PAUSED] === 'true') return;
+    if (record.vmi?.metadata.annotations?.[ANNOTATION.pauseAgentProbes] === 'true') return;
     try {
       await agent.command({ execute: 'guest-ping' }, Math.max(1, timeoutSeconds));
     } catch (err) {

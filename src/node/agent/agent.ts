@@ -112,7 +112,7 @@ async function act(deps: AgentDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi | und
 /** Status and events, from what is known after the step. */
 async function report(deps: AgentDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi, error: unknown): Promise<Vmi> {
   const decision = fatalPhase(error) ?? decidePhase({ vmi, domain: launcher.domain, launcher: launcher.state, node: deps.node });
-  const { bindings = {} } = { bindings: deps.config().spec.network?.binding };
+  const config = deps.config();
   launcher.network ??= await deps.journal.read(launcher.ghost.uid);
   const status = nextStatus({
     vmi,
@@ -121,10 +121,10 @@ async function report(deps: AgentDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi, e
     failure: failureOf(error, vmi, ctx.now() - launcher.since),
     node: deps.node,
     network: launcher.network,
-    bindings,
+    bindings: config.spec.network?.binding ?? {},
     isHostModelObsolete: deps.isHostModelObsolete(),
     selinuxContext: await selinuxOf(launcher),
-    agentVersions: deps.config().spec.supportedGuestAgentVersions ?? [],
+    agentVersions: config.spec.supportedGuestAgentVersions ?? [],
     ...(launcher.resized ? { resized: launcher.resized } : {}),
     ...(launcher.plugged ? { plugged: launcher.plugged } : {}),
     now: ctx.now(),

@@ -1,6 +1,6 @@
 // Carries out one action of decide.ts: the only place of the agent that touches pods and commands launchers. Every step can be repeated.
 // Returns when to look again; throws what went wrong.
-import { isFinalPhase, type VirtualMachineInstance } from '../../api/index.js';
+import { ANNOTATION, isFinalPhase, type VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, isKvError, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
@@ -78,12 +78,10 @@ export function perform(deps: PerformDeps, ctx: Ctx, action: Action, launcher: L
   return step({ deps, ctx, action, launcher, vmi });
 }
 
-const PROBES_PAUSED = 'kubevirt.io/pause-guest-agent-probes';
-
 /** All of a VMI that the launcher acts upon: its spec, and which volumes have come to the pod. */
 function toldOf({ spec, status, metadata }: Vmi): string {
   const plugged = (status?.volumeStatus ?? []).flatMap(({ name, phase, hotplugVolume }) => (hotplugVolume ? [[name, phase]] : []));
-  return JSON.stringify([spec, plugged, metadata.annotations?.[PROBES_PAUSED]]);
+  return JSON.stringify([spec, plugged, metadata.annotations?.[ANNOTATION.pauseAgentProbes]]);
 }
 
 async function prepare(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {

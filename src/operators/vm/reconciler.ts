@@ -6,6 +6,7 @@ import {
   controllerOf,
   FINALIZER,
   isDeleting,
+  OBSERVED_API_VERSION,
   type ObjectKey,
   splitKey,
   type VirtualMachine,
@@ -127,7 +128,7 @@ function ensureFinalizer(d: VmDeps, key: ObjectKey, vm: VirtualMachine): Promise
   return d.client.mergePatch(VIRTUAL_MACHINES, key, {
     metadata: {
       resourceVersion: vm.metadata.resourceVersion,
-      annotations: { [ANNOTATION.latestObservedApiVersion]: 'v1', [ANNOTATION.storageObservedApiVersion]: 'v1' },
+      annotations: OBSERVED_API_VERSION,
       ...(finalizers.includes(FINALIZER.vmController) ? {} : { finalizers: [...finalizers, FINALIZER.vmController] }),
     },
   });

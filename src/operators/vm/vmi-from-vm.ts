@@ -5,6 +5,7 @@ import {
   ANNOTATION,
   API_VERSION,
   FINALIZER,
+  OBSERVED_API_VERSION,
   type OwnerReference,
   type VirtualMachine,
   type VirtualMachineInstance,
@@ -82,8 +83,7 @@ export function startedVmi(vm: VirtualMachine, { paused, revisionName, asMigrati
   vmi.metadata.annotations = {
     ...vmi.metadata.annotations,
     [ANNOTATION.vmGeneration]: String(vm.metadata.generation ?? 0),
-    [ANNOTATION.latestObservedApiVersion]: 'v1',
-    [ANNOTATION.storageObservedApiVersion]: 'v1',
+    ...OBSERVED_API_VERSION,
     ...(asMigrationTarget ? { [ANNOTATION.createMigrationTarget]: 'true' } : {}),
   };
   vmi.metadata.finalizers = [...new Set([...(vmi.metadata.finalizers ?? []), FINALIZER.vmController, FINALIZER.vmi])];

@@ -10,6 +10,7 @@ import {
   isDeleting,
   isFinalPhase,
   LABEL,
+  OBSERVED_API_VERSION,
   type Pod,
   type VirtualMachineInstance,
   type VirtualMachineInstanceStatus,
@@ -147,8 +148,7 @@ export function nextVmi(seen: Seen, failure: Failure | undefined, now: number): 
       finalizers,
       annotations: {
         ...seen.vmi.metadata.annotations,
-        [ANNOTATION.latestObservedApiVersion]: 'v1',
-        [ANNOTATION.storageObservedApiVersion]: 'v1',
+        ...OBSERVED_API_VERSION,
       },
     },
     status,

@@ -1,5 +1,5 @@
 // The handlers of the two kinds that everything is about: VirtualMachine and VirtualMachineInstance, mutation and validation.
-import { ANNOTATION, FINALIZER, isDeleting, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
+import { FINALIZER, isDeleting, OBSERVED_API_VERSION, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
 import { metaTime } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { ok, type Result } from '../../base/result.js';
@@ -64,8 +64,10 @@ async function withInferred(vm: VirtualMachine, request: AdmissionRequest, conte
  */
 function marked(vm: VirtualMachine): VirtualMachine {
   const { finalizers = [], annotations } = vm.metadata;
-  const seen = { [ANNOTATION.latestObservedApiVersion]: 'v1', [ANNOTATION.storageObservedApiVersion]: 'v1' };
-  const metadata = { finalizers: [...new Set([...finalizers, FINALIZER.vmController])], annotations: { ...annotations, ...seen } };
+  const metadata = {
+    finalizers: [...new Set([...finalizers, FINALIZER.vmController])],
+    annotations: { ...annotations, ...OBSERVED_API_VERSION },
+  };
   return { ...vm, metadata: { ...vm.metadata, ...metadata } };
 }
 
