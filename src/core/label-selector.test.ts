@@ -1,7 +1,7 @@
 // Selectors, good and bad, against one set of labels.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { selectorTest } from './label-selector.js';
+import { selectorMatches, selectorTest } from './label-selector.js';
 
 const labels = { app: 'web', tier: 'front' };
 const expression = (operator: string, key: string, values?: unknown): object => ({ matchExpressions: [{ key, operator, values }] });
@@ -47,5 +47,25 @@ describe('selectorTest', () => {
         if (test.ok) test.value(labels);
       }),
     );
+  });
+});
+
+describe('selectorMatches', () => {
+  const labels = { app: 'web', constructor: 'no' };
+  const requires = (key: string, operator: string, ...values: string[]) => ({ matchExpressions: [{ key, operator, values }] });
+  it.each<[string, Parameters<typeof selectorMatches>[0], boolean]>([
+    ['an absent selector fits nothing', undefined, false],
+    ['an empty one everything', {}, true],
+    ['labels', { matchLabels: { app: 'web' } }, true],
+    ['another label', { matchLabels: { app: 'db' } }, false],
+    ['In', requires('app', 'In', 'web', 'db'), true],
+    ['In without the label', requires('tier', 'In', 'web'), false],
+    ['NotIn without the label', requires('tier', 'NotIn', 'web'), true],
+    ['Exists', requires('app', 'Exists'), true],
+    ['DoesNotExist', requires('app', 'DoesNotExist'), false],
+    ['a name of every object is no label', requires('toString', 'Exists'), false],
+    ['both kinds must fit', { matchLabels: { app: 'web' }, ...requires('app', 'NotIn', 'web') }, false],
+  ])('%s', (_title, selector, expected) => {
+    expect(selectorMatches(selector, labels)).toBe(expected);
   });
 });

@@ -24,19 +24,25 @@ interface Operator {
 
 const isOneOf: Operator['fits'] = (value, values) => value !== undefined && values.includes(value);
 
+const isNoneOf: Operator['fits'] = (value, values) => !isOneOf(value, values);
+
 const OPERATORS: Readonly<Record<string, Operator>> = {
   In: { takesValues: true, fits: isOneOf },
-  NotIn: { takesValues: true, fits: (value, values) => !isOneOf(value, values) },
+  NotIn: { takesValues: true, fits: isNoneOf },
   Exists: { takesValues: false, fits: (value) => value !== undefined },
   DoesNotExist: { takesValues: false, fits: (value) => value === undefined },
 };
+
+const operatorOf = (name: string): Operator | undefined => (Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined);
+/** Admission lets no other operator through. */
+const fitsOf = (name: string): Operator['fits'] => operatorOf(name)?.fits ?? isNoneOf;
 
 const own = (labels: Labels, key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
 
 function testOf(requirement: unknown): Test | string {
   const { key, operator: name, values = [] } = (requirement ?? {}) as Partial<SelectorRequirement>;
   if (typeof key !== 'string' || key === '' || !isStringList(values)) return 'a requirement needs a key, an operator and a list of values';
-  const operator = Object.hasOwn(OPERATORS, String(name)) ? OPERATORS[String(name)] : undefined;
+  const operator = operatorOf(String(name));
   if (!operator) return `${String(name)} is no operator of a selector: use ${Object.keys(OPERATORS).join(', ')}`;
   if (operator.takesValues !== values.length > 0) return `${name} ${operator.takesValues ? 'needs' : 'takes no'} values`;
   return (labels) => operator.fits(own(labels, key), values);
@@ -59,4 +65,11 @@ export function selectorTest(selector: unknown): Result<Test, string> {
     tests.push(test);
   }
   return ok((labels) => tests.every((test) => test(labels)));
+}
+
+/** Of a selector that was checked, whose type is known; an empty one matches everything, an absent one nothing. */
+export function selectorMatches(selector: Selector | undefined, labels: Labels = {}): boolean {
+  if (!selector) return false;
+  const byLabel = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => own(labels, key) === value);
+  return byLabel && (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => fitsOf(operator)(own(labels, key), values));
 }

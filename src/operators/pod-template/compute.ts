@@ -1,6 +1,7 @@
 // The compute container: the launcher with the flags that are true for this VMI, its resources, its ports and probes.
 import type { Container, VirtualMachineInstance } from '../../api/index.js';
 import type { Amount } from '../../api/quantity.js';
+import { selectorMatches } from '../../core/label-selector.js';
 import { computeResources } from '../../core/resources/compute-resources.js';
 import { PRIVATE_DIR } from '../../core/storage/paths.js';
 import type { PodContext } from './context.js';
@@ -105,18 +106,9 @@ function memoryRatio({ quotaResources, namespaceLabels }: PodContext): number | 
 }
 
 /** A selector that the configuration does not set selects no namespace. */
-function wantsCpuLimits({ config, quotaResources, namespaceLabels = {} }: PodContext): boolean {
+function wantsCpuLimits({ config, quotaResources, namespaceLabels }: PodContext): boolean {
   if (quotaResources?.has('limits.cpu')) return true;
-  const selector = config.spec.autoCPULimitNamespaceLabelSelector;
-  if (!selector) return false;
-  const byLabel = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => namespaceLabels[key] === value);
-  const byExpression = (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
-    const value = namespaceLabels[key];
-    if (operator === 'Exists') return value !== undefined;
-    if (operator === 'DoesNotExist') return value === undefined;
-    return operator === 'In' ? value !== undefined && values.includes(value) : value === undefined || !values.includes(value);
-  });
-  return byLabel && byExpression;
+  return selectorMatches(config.spec.autoCPULimitNamespaceLabelSelector, namespaceLabels);
 }
 
 function resources(vmi: VirtualMachineInstance, ctx: PodContext, overhead: Amount): NonNullable<Container['resources']> {

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DomainSpec, KubeObject, LabelSelector, VirtualMachineInstance } from '../../api/index.js';
 import { fail, ok, type Result } from '../../base/result.js';
-import { selectorMatches } from '../validate/kubernetes/label-selector.js';
+import { selectorMatches } from '../../core/label-selector.js';
 
 export interface VirtualMachineInstancePreset extends KubeObject {
   readonly spec: { readonly selector: LabelSelector; readonly domain?: DomainSpec };

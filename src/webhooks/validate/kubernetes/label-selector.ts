@@ -1,4 +1,4 @@
-// Kubernetes' rules for label selectors, and whether one matches a set of labels. Pure.
+// Kubernetes' rules for label selectors; whether one matches is core/label-selector's. Pure.
 
 import { type FieldPath, field } from '../../../api/field-path.js';
 import type { LabelSelector } from '../../../api/index.js';
@@ -35,19 +35,4 @@ export function* labelSelectorCauses(selector: LabelSelector | undefined, at: Fi
   for (const [i, requirement] of (selector.matchExpressions ?? []).entries()) {
     yield* requirementCauses(requirement, field(at, 'matchExpressions', i));
   }
-}
-
-function requirementMatches({ key, operator, values = [] }: Requirement, labels: Readonly<Record<string, string>>): boolean {
-  const value = labels[key];
-  if (operator === 'Exists') return value !== undefined;
-  if (operator === 'DoesNotExist') return value === undefined;
-  if (operator === 'In') return value !== undefined && values.includes(value);
-  return value === undefined || !values.includes(value);
-}
-
-/** An empty selector matches everything, an absent one nothing. */
-export function selectorMatches(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>> = {}): boolean {
-  if (!selector) return false;
-  const byLabel = Object.entries(selector.matchLabels ?? {}).every(([k, v]) => labels[k] === v);
-  return byLabel && (selector.matchExpressions ?? []).every((r) => requirementMatches(r, labels));
 }
