@@ -2,7 +2,7 @@
 // finalizerOps() is the pure part, for callers that change more in the same patch.
 import type { KubeObject } from '../api/index.js';
 import { keyOf } from '../api/index.js';
-import { hasCode } from '../base/errors.js';
+import { unlessGone } from './gone.js';
 import { guarded, testUid } from './patch.js';
 import type { JsonPatchOperation, KubeClient, Resource } from './types.js';
 
@@ -43,9 +43,5 @@ export async function dropFinalizers<T extends KubeObject>(
   object: T,
   ...names: readonly string[]
 ): Promise<void> {
-  try {
-    await changeFinalizers(client, resource, object, { remove: names });
-  } catch (err) {
-    if (!hasCode(err, 'NotFound')) throw err;
-  }
+  await unlessGone(changeFinalizers(client, resource, object, { remove: names }));
 }

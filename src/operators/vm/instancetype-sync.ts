@@ -16,6 +16,7 @@ import {
   lookupOf,
   type Reference,
 } from '../../core/instancetype/index.js';
+import { unlessGone } from '../../runtime/gone.js';
 import { instancetypeSource } from '../../runtime/instancetypes.js';
 import { CONTROLLER_REVISIONS, VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
@@ -146,9 +147,7 @@ const isOwn = (vm: VirtualMachine, revision: ControllerRevision): boolean => con
 
 async function drop(d: InstancetypeDeps, revision: ControllerRevision): Promise<void> {
   const { namespace, name } = revision.metadata;
-  await d.client.delete(CONTROLLER_REVISIONS, `${namespace}/${name}`).catch((err: unknown) => {
-    if (!hasCode(err, 'NotFound')) throw err; // gone is what we want
-  });
+  await unlessGone(d.client.delete(CONTROLLER_REVISIONS, `${namespace}/${name}`));
 }
 
 /** A revision kept before revisions had labels; one that the user named, or that another VM owns, is left as it is. */

@@ -16,7 +16,8 @@ import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { EXPECTATION_RECHECK_MS } from '../../runtime/expectations.js';
-import { changeFinalizers } from '../../runtime/finalizers.js';
+import { changeFinalizers, dropFinalizers } from '../../runtime/finalizers.js';
+import { unlessGone } from '../../runtime/gone.js';
 import { deepEqual, testUid } from '../../runtime/patch.js';
 import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
@@ -88,7 +89,7 @@ function vmiToStart(d: VmDeps, vm: VirtualMachine, step: Step & { do: 'createVmi
 async function createVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step & { do: 'createVmi' }): Promise<void> {
   const { namespace } = splitKey(key);
   const vmi = vmiToStart(d, vm, step);
-  for (const name of step.staleRevisions) await deleteIfThere(d.client.delete(CONTROLLER_REVISIONS, `${namespace}/${name}`));
+  for (const name of step.staleRevisions) await unlessGone(d.client.delete(CONTROLLER_REVISIONS, `${namespace}/${name}`));
   await d.client.create(CONTROLLER_REVISIONS, startRevision(vm)).catch((err: unknown) => {
     if (!hasCode(err, 'AlreadyExists')) throw err; // the same generation was started before
   });
@@ -104,17 +105,11 @@ async function createVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: St
   d.events.event(vm, 'Normal', 'SuccessfulCreate', text.started(name));
 }
 
-async function deleteIfThere(deletion: Promise<void>): Promise<void> {
-  await deletion.catch((err: unknown) => {
-    if (!hasCode(err, 'NotFound')) throw err; // gone already is what we want
-  });
-}
-
 async function deleteVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, vmi: VirtualMachineInstance): Promise<void> {
   const uid = vmi.metadata.uid ?? '';
   d.expectations.expectDeletion(key, uid);
   try {
-    await deleteIfThere(d.client.delete(VIRTUAL_MACHINE_INSTANCES, key, { uid }));
+    await unlessGone(d.client.delete(VIRTUAL_MACHINE_INSTANCES, key, { uid }));
   } catch (err) {
     d.expectations.observedDeletion(key, uid);
     d.events.event(vm, 'Warning', 'FailedDelete', text.deleteFailed(vmi.metadata.name ?? '', messageOf(err)));
@@ -131,12 +126,6 @@ function ensureFinalizer(d: VmDeps, key: ObjectKey, vm: VirtualMachine): Promise
       annotations: OBSERVED_API_VERSION,
       ...(finalizers.includes(FINALIZER.vmController) ? {} : { finalizers: [...finalizers, FINALIZER.vmController] }),
     },
-  });
-}
-
-async function release(d: VmDeps, vmi: VirtualMachineInstance): Promise<void> {
-  await changeFinalizers(d.client, VIRTUAL_MACHINE_INSTANCES, vmi, { remove: [FINALIZER.vmController] }).catch((err: unknown) => {
-    if (!hasCode(err, 'NotFound')) throw err; // released and gone
   });
 }
 
@@ -168,7 +157,7 @@ async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step
     case 'deleteVmi':
       return deleteVmi(d, key, vm, step.vmi);
     case 'releaseVmi':
-      return release(d, step.vmi);
+      return dropFinalizers(d.client, VIRTUAL_MACHINE_INSTANCES, step.vmi, FINALIZER.vmController);
     case 'adoptVmi':
       return void (await d.client.mergePatch(VIRTUAL_MACHINE_INSTANCES, key, {
         metadata: { resourceVersion: step.vmi.metadata.resourceVersion, ownerReferences: [controllerRefOf(vm)] },

@@ -1,9 +1,11 @@
 // Creates and deletes attachment and trigger pods: the only place that does. Every step can be repeated; what to do is decided in hotplug.ts.
 import { isDeleting, type ObjectKey, type Pod } from '../../api/index.js';
-import { hasCode, messageOf } from '../../base/errors.js';
+import { messageOf } from '../../base/errors.js';
+import { unlessGone } from '../../runtime/gone.js';
 import { PODS } from '../../runtime/resources.js';
 import type { EventRecorder, Expectations, KubeClient } from '../../runtime/types.js';
 import { isAttachment, worksFor } from './attachments.js';
+import { createPodOnce } from './create-pod.js';
 import type { HotplugStep } from './hotplug.js';
 import type { Seen } from './seen.js';
 import { text } from './text.js';
@@ -36,22 +38,14 @@ function rendered(d: HotplugDeps, seen: Seen, step: Creation): Pod {
 }
 
 async function create(d: HotplugDeps, key: ObjectKey, seen: Seen, step: Creation): Promise<Pod> {
-  d.expectations.expectCreation(key, step.name);
+  const { vmi } = seen;
   try {
-    return await d.client.create(PODS, rendered(d, seen, step));
+    const isOwn = (found: Pod): boolean => isAttachment(found) && worksFor(found, vmi) && !isDeleting(found);
+    return (await createPodOnce(d, key, rendered(d, seen, step), isOwn)).pod;
   } catch (err) {
-    // Created by an earlier attempt; its event is on the way, and settles the expectation.
-    const existing = hasCode(err, 'AlreadyExists') ? await ownPod(d, seen, step.name).catch(() => undefined) : undefined;
-    if (existing) return existing;
-    d.expectations.observedCreation(key, step.name);
-    d.events.event(seen.vmi, 'Warning', 'FailedCreate', text.attachFailed(messageOf(err)));
+    d.events.event(vmi, 'Warning', 'FailedCreate', text.attachFailed(messageOf(err)));
     throw err;
   }
-}
-
-async function ownPod(d: HotplugDeps, { vmi }: Seen, name: string): Promise<Pod | undefined> {
-  const found = await d.client.find(PODS, `${vmi.metadata.namespace}/${name}`);
-  return found && isAttachment(found) && worksFor(found, vmi) && !isDeleting(found) ? found : undefined;
 }
 
 async function remove(d: HotplugDeps, key: ObjectKey, pod: Pod): Promise<void> {
@@ -67,9 +61,7 @@ async function remove(d: HotplugDeps, key: ObjectKey, pod: Pod): Promise<void> {
 
 async function deletePod({ client }: Pick<HotplugDeps, 'client'>, { metadata }: Pod): Promise<void> {
   const { name, namespace, uid = '' } = metadata;
-  await client.delete(PODS, `${namespace}/${name}`, { uid }).catch((err: unknown) => {
-    if (!hasCode(err, 'NotFound')) throw err; // gone is what we want
-  });
+  await unlessGone(client.delete(PODS, `${namespace}/${name}`, { uid }));
 }
 
 /** Pods of a VMI that is no more: it went while one was being created. */

@@ -23,6 +23,7 @@ import { PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
 import { claimsOf, vmiKeyOfAttachment, worksFor } from './attachments.js';
+import { createPodOnce } from './create-pod.js';
 import { decideVmi, type Plan, type Step } from './decide.js';
 import { performHotplug, removeOrphans } from './hotplug-perform.js';
 import { ATTACHED_NETWORKS, changedAttachments } from './networks.js';
@@ -102,26 +103,13 @@ function named(pod: Pod, vmi: VirtualMachineInstance): Pod {
   return generateName ? { ...pod, metadata: { ...metadata, name: `${generateName.slice(0, 57)}${suffix}` } } : pod;
 }
 
-/** The pod that stands in the way, if it is the very one that was to be created. */
-async function ownPod(d: VmiDeps, { vmi }: Seen, { metadata }: Pod): Promise<Pod | undefined> {
-  const found = await d.client.find(PODS, `${metadata.namespace}/${metadata.name}`);
-  return found && isLauncherOf(found, vmi) ? found : undefined;
-}
-
 async function createPod(d: VmiDeps, key: ObjectKey, seen: Seen): Promise<Pod> {
   const pod = named(d.renderPod(seen), seen.vmi);
-  const name = pod.metadata.name ?? '';
-  d.expectations.expectCreation(key, name);
   try {
-    const created = await d.client.create(PODS, pod);
-    d.events.event(seen.vmi, 'Normal', 'SuccessfulCreate', text.podCreated(name));
-    return created;
+    const created = await createPodOnce(d, key, pod, (found) => isLauncherOf(found, seen.vmi));
+    if (created.isNew) d.events.event(seen.vmi, 'Normal', 'SuccessfulCreate', text.podCreated(pod.metadata.name ?? ''));
+    return created.pod;
   } catch (err) {
-    // A look-up that fails says less than the refusal that led to it: that one is reported and retried.
-    const existing = hasCode(err, 'AlreadyExists') ? await ownPod(d, seen, pod).catch(() => undefined) : undefined;
-    // Created by an earlier attempt; its event is on the way, and settles the expectation.
-    if (existing) return existing;
-    d.expectations.observedCreation(key, name);
     const why = messageOf(err);
     const message = why.includes('violates PodSecurity') ? text.privilegedNamespace(key, why) : text.podCreateFailed(why);
     d.events.event(seen.vmi, 'Warning', 'FailedCreate', message);
