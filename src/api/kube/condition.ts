@@ -1,4 +1,4 @@
-// metav1.Condition as kinds embed it whose controllers follow Kubernetes' newer conventions. Read by schema/ to render the CRDs. Decides nothing.
+// Conditions: those of most kinds, and metav1.Condition for kinds whose controllers follow Kubernetes' newer conventions. Read by schema/. Decides nothing.
 import 'reflect-metadata';
 import { IsIn, IsInt, IsOptional, IsString } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
@@ -29,3 +29,35 @@ export class MetaCondition {
   @JSONSchema({ maxLength: 316, pattern: CONDITION_TYPE })
   type!: string;
 }
+
+// What every kind but the newest has: one class, under the names that KubeVirt gives it for each kind.
+export class ObjectCondition {
+  @IsTime({ nullable: true })
+  @IsOptional()
+  lastProbeTime?: Time;
+  @IsTime({ nullable: true })
+  @IsOptional()
+  lastTransitionTime?: Time;
+  @IsString()
+  @IsOptional()
+  message?: string;
+  @IsString()
+  @IsOptional()
+  reason?: string;
+  @IsString()
+  status!: string;
+  @IsString()
+  type!: string;
+}
+
+export {
+  ObjectCondition as CloneCondition,
+  ObjectCondition as ExportCondition,
+  ObjectCondition as KubeVirtCondition,
+  ObjectCondition as SnapshotCondition,
+  ObjectCondition as VirtualMachineCondition,
+  ObjectCondition as VirtualMachineInstanceCondition,
+  ObjectCondition as VirtualMachineInstanceMigrationCondition,
+  ObjectCondition as VirtualMachineInstanceReplicaSetCondition,
+  ObjectCondition as VirtualMachinePoolCondition,
+};

@@ -4,6 +4,7 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { IsArray, IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { ObjectCondition } from '../../kube/condition.js';
 import { TypedLocalObjectReference } from '../../kube/storage.js';
 import type { ObjectMeta, Time } from '../../meta.js';
 import { IsStringMap, IsTime } from '../../schema/decorators.js';
@@ -68,32 +69,13 @@ export class VirtualMachineCloneSpec {
   volumeNamePolicy?: string;
 }
 
-export class CloneCondition {
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastProbeTime?: Time;
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastTransitionTime?: Time;
-  @IsString()
-  @IsOptional()
-  message?: string;
-  @IsString()
-  @IsOptional()
-  reason?: string;
-  @IsString()
-  status!: string;
-  @IsString()
-  type!: string;
-}
-
 export class VirtualMachineCloneStatus {
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => CloneCondition)
+  @Type(() => ObjectCondition)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  conditions?: CloneCondition[];
+  conditions?: ObjectCondition[];
   @IsTime({ nullable: true })
   @IsOptional()
   creationTime?: Time;

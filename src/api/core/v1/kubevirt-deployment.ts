@@ -5,8 +5,7 @@ import { Type } from 'class-transformer';
 import { IsArray, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { Affinity, Toleration } from '../../kube/scheduling.js';
-import type { Time } from '../../meta.js';
-import { IsStringMap, IsTime } from '../../schema/decorators.js';
+import { IsStringMap } from '../../schema/decorators.js';
 
 export class CertConfig {
   @IsString()
@@ -142,23 +141,4 @@ export class KubeVirtWorkloadUpdateStrategy {
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
   workloadUpdateMethods?: string[];
-}
-
-export class KubeVirtCondition {
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastProbeTime?: Time;
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastTransitionTime?: Time;
-  @IsString()
-  @IsOptional()
-  message?: string;
-  @IsString()
-  @IsOptional()
-  reason?: string;
-  @IsString()
-  status!: string;
-  @IsString()
-  type!: string;
 }

@@ -4,6 +4,7 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { IsArray, IsIn, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { ObjectCondition } from '../../kube/condition.js';
 import { LocalObjectReference } from '../../kube/pod.js';
 import { LabelSelector } from '../../kube/storage.js';
 import type { ObjectMeta, Quantity } from '../../meta.js';
@@ -32,7 +33,6 @@ import {
   CustomizeComponents,
   GenerationStatus,
   KubeVirtCertificateRotateStrategy,
-  KubeVirtCondition,
   KubeVirtWorkloadUpdateStrategy,
 } from './kubevirt-deployment.js';
 import { MigrationConfiguration } from './migration-configuration.js';
@@ -315,9 +315,9 @@ export class KubeVirtSpec {
 export class KubeVirtStatus {
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => KubeVirtCondition)
+  @Type(() => ObjectCondition)
   @IsOptional()
-  conditions?: KubeVirtCondition[];
+  conditions?: ObjectCondition[];
   @IsString()
   @IsOptional()
   defaultArchitecture?: string;

@@ -4,6 +4,7 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { IsArray, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { ObjectCondition } from '../../kube/condition.js';
 import type { ObjectMeta, Time } from '../../meta.js';
 import { IsStringMap, IsTime } from '../../schema/decorators.js';
 import { VirtualMachineInstanceMigrationState } from './virtual-machine-instance-migration-state.js';
@@ -48,25 +49,6 @@ export class VirtualMachineInstanceMigrationSpec {
   vmiName?: string;
 }
 
-export class VirtualMachineInstanceMigrationCondition {
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastProbeTime?: Time;
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastTransitionTime?: Time;
-  @IsString()
-  @IsOptional()
-  message?: string;
-  @IsString()
-  @IsOptional()
-  reason?: string;
-  @IsString()
-  status!: string;
-  @IsString()
-  type!: string;
-}
-
 export class VirtualMachineInstanceMigrationPhaseTransitionTimestamp {
   @IsString()
   @IsOptional()
@@ -79,9 +61,9 @@ export class VirtualMachineInstanceMigrationPhaseTransitionTimestamp {
 export class VirtualMachineInstanceMigrationStatus {
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => VirtualMachineInstanceMigrationCondition)
+  @Type(() => ObjectCondition)
   @IsOptional()
-  conditions?: VirtualMachineInstanceMigrationCondition[];
+  conditions?: ObjectCondition[];
   /** The same as in the instance, kept after it has moved on. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceMigrationState)

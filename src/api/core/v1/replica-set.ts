@@ -4,9 +4,9 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { IsArray, IsBoolean, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { ObjectCondition } from '../../kube/condition.js';
 import { LabelSelector } from '../../kube/storage.js';
-import type { ObjectMeta, Time } from '../../meta.js';
-import { IsTime } from '../../schema/decorators.js';
+import type { ObjectMeta } from '../../meta.js';
 import { VirtualMachineInstanceTemplateSpec } from './virtual-machine.js';
 
 export class VirtualMachineInstanceReplicaSetSpec {
@@ -29,32 +29,13 @@ export class VirtualMachineInstanceReplicaSetSpec {
   template!: VirtualMachineInstanceTemplateSpec;
 }
 
-export class VirtualMachineInstanceReplicaSetCondition {
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastProbeTime?: Time;
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastTransitionTime?: Time;
-  @IsString()
-  @IsOptional()
-  message?: string;
-  @IsString()
-  @IsOptional()
-  reason?: string;
-  @IsString()
-  status!: string;
-  @IsString()
-  type!: string;
-}
-
 @JSONSchema({ nullable: true })
 export class VirtualMachineInstanceReplicaSetStatus {
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => VirtualMachineInstanceReplicaSetCondition)
+  @Type(() => ObjectCondition)
   @IsOptional()
-  conditions?: VirtualMachineInstanceReplicaSetCondition[];
+  conditions?: ObjectCondition[];
   @IsString()
   @IsOptional()
   labelSelector?: string;

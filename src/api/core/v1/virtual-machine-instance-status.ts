@@ -4,6 +4,7 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { IsArray, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { ObjectCondition } from '../../kube/condition.js';
 import type { Time } from '../../meta.js';
 import { IsStringMap, IsTime } from '../../schema/decorators.js';
 import { CPUTopology, MemoryStatus } from './cpu.js';
@@ -76,25 +77,6 @@ export class TopologyHints {
   @IsOptional()
   @JSONSchema({ format: 'int64' })
   tscFrequency?: number;
-}
-
-export class VirtualMachineInstanceCondition {
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastProbeTime?: Time;
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastTransitionTime?: Time;
-  @IsString()
-  @IsOptional()
-  message?: string;
-  @IsString()
-  @IsOptional()
-  reason?: string;
-  @IsString()
-  status!: string;
-  @IsString()
-  type!: string;
 }
 
 export class VirtualMachineInstanceGuestOSInfo {
@@ -222,9 +204,9 @@ export class VirtualMachineInstanceStatus {
   changedBlockTracking?: ChangedBlockTrackingStatus;
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => VirtualMachineInstanceCondition)
+  @Type(() => ObjectCondition)
   @IsOptional()
-  conditions?: VirtualMachineInstanceCondition[];
+  conditions?: ObjectCondition[];
   @ValidateNested()
   @Type(() => CPUTopology)
   @IsOptional()

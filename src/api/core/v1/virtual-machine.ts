@@ -5,6 +5,7 @@ import { Type } from 'class-transformer';
 import { IsArray, IsBoolean, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { DataVolumeSpec } from '../../cdi/v1beta1/data-volume.js';
+import { ObjectCondition } from '../../kube/condition.js';
 import type { ObjectMeta, Time } from '../../meta.js';
 import { IsStringMap, IsTime } from '../../schema/decorators.js';
 import { AddVolumeOptions, RemoveVolumeOptions } from './disk.js';
@@ -151,25 +152,6 @@ export class VirtualMachineSpec {
   updateVolumesStrategy?: string;
 }
 
-export class VirtualMachineCondition {
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastProbeTime?: Time;
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastTransitionTime?: Time;
-  @IsString()
-  @IsOptional()
-  message?: string;
-  @IsString()
-  @IsOptional()
-  reason?: string;
-  @IsString()
-  status!: string;
-  @IsString()
-  type!: string;
-}
-
 /** A dump of the guest's memory into a claim. */
 @JSONSchema({ nullable: true })
 export class VirtualMachineMemoryDumpRequest {
@@ -265,9 +247,9 @@ export class VirtualMachineStatus {
   changedBlockTracking?: ChangedBlockTrackingStatus;
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => VirtualMachineCondition)
+  @Type(() => ObjectCondition)
   @IsOptional()
-  conditions?: VirtualMachineCondition[];
+  conditions?: ObjectCondition[];
   /** Whether an instance exists. */
   @IsBoolean()
   @IsOptional()

@@ -4,6 +4,7 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { IsArray, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { ObjectCondition } from '../../kube/condition.js';
 import { TypedLocalObjectReference } from '../../kube/storage.js';
 import type { ObjectMeta, Time } from '../../meta.js';
 import { IsTime } from '../../schema/decorators.js';
@@ -21,25 +22,6 @@ export class VirtualMachineExportSpec {
   @IsString()
   @IsOptional()
   ttlDuration?: string;
-}
-
-export class ExportCondition {
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastProbeTime?: Time;
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastTransitionTime?: Time;
-  @IsString()
-  @IsOptional()
-  message?: string;
-  @IsString()
-  @IsOptional()
-  reason?: string;
-  @IsString()
-  status!: string;
-  @IsString()
-  type!: string;
 }
 
 export class VirtualMachineExportBackupEndpoint {
@@ -125,10 +107,10 @@ export class VirtualMachineExportLinks {
 export class VirtualMachineExportStatus {
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => ExportCondition)
+  @Type(() => ObjectCondition)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  conditions?: ExportCondition[];
+  conditions?: ObjectCondition[];
   /** Addresses of the downloads. */
   @ValidateNested()
   @Type(() => VirtualMachineExportLinks)

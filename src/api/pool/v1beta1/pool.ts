@@ -5,10 +5,11 @@ import { Type } from 'class-transformer';
 import { IsArray, IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { VirtualMachineSpec } from '../../core/v1/virtual-machine.js';
+import { ObjectCondition } from '../../kube/condition.js';
 import { NodeSelectorRequirement } from '../../kube/scheduling.js';
 import { LabelSelector } from '../../kube/storage.js';
-import type { IntOrString, ObjectMeta, Time } from '../../meta.js';
-import { IsIntOrString, IsTime } from '../../schema/decorators.js';
+import type { IntOrString, ObjectMeta } from '../../meta.js';
+import { IsIntOrString } from '../../schema/decorators.js';
 
 export type VirtualMachinePoolUnmanagedStrategy = Record<string, never>;
 
@@ -174,32 +175,13 @@ export class VirtualMachinePoolSpec {
   virtualMachineTemplate!: VirtualMachineTemplateSpec;
 }
 
-export class VirtualMachinePoolCondition {
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastProbeTime?: Time;
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastTransitionTime?: Time;
-  @IsString()
-  @IsOptional()
-  message?: string;
-  @IsString()
-  @IsOptional()
-  reason?: string;
-  @IsString()
-  status!: string;
-  @IsString()
-  type!: string;
-}
-
 export class VirtualMachinePoolStatus {
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => VirtualMachinePoolCondition)
+  @Type(() => ObjectCondition)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  conditions?: VirtualMachinePoolCondition[];
+  conditions?: ObjectCondition[];
   @IsString()
   @IsOptional()
   labelSelector?: string;

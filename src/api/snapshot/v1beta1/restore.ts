@@ -4,10 +4,10 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { IsArray, IsBoolean, IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { ObjectCondition } from '../../kube/condition.js';
 import { TypedLocalObjectReference } from '../../kube/storage.js';
 import type { ObjectMeta, Time } from '../../meta.js';
 import { IsStringMap, IsTime } from '../../schema/decorators.js';
-import { SnapshotCondition } from './snapshot.js';
 
 export class VolumeRestoreOverride {
   @IsStringMap()
@@ -80,10 +80,10 @@ export class VirtualMachineRestoreStatus {
   complete?: boolean;
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => SnapshotCondition)
+  @Type(() => ObjectCondition)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  conditions?: SnapshotCondition[];
+  conditions?: ObjectCondition[];
   @IsArray()
   @IsString({ each: true })
   @IsOptional()

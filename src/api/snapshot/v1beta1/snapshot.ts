@@ -4,6 +4,7 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { IsArray, IsBoolean, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { ObjectCondition } from '../../kube/condition.js';
 import { TypedLocalObjectReference } from '../../kube/storage.js';
 import type { ObjectMeta, Time } from '../../meta.js';
 import { IsTime } from '../../schema/decorators.js';
@@ -21,25 +22,6 @@ export class VirtualMachineSnapshotSpec {
   @ValidateNested()
   @Type(() => TypedLocalObjectReference)
   source!: TypedLocalObjectReference;
-}
-
-export class SnapshotCondition {
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastProbeTime?: Time;
-  @IsTime({ nullable: true })
-  @IsOptional()
-  lastTransitionTime?: Time;
-  @IsString()
-  @IsOptional()
-  message?: string;
-  @IsString()
-  @IsOptional()
-  reason?: string;
-  @IsString()
-  status!: string;
-  @IsString()
-  type!: string;
 }
 
 export class SnapshotError {
@@ -74,10 +56,10 @@ export class SnapshotSourceIndication {
 export class VirtualMachineSnapshotStatus {
   @IsArray()
   @ValidateNested({ each: true })
-  @Type(() => SnapshotCondition)
+  @Type(() => ObjectCondition)
   @IsOptional()
   @JSONSchema({ 'x-kubernetes-list-type': 'atomic' })
-  conditions?: SnapshotCondition[];
+  conditions?: ObjectCondition[];
   @IsTime({ nullable: true })
   @IsOptional()
   creationTime?: Time;
