@@ -28,6 +28,7 @@ export * from './export/v1/export.js';
 export * from './instancetype/v1beta1/instancetype.js';
 export * from './instancetype/v1beta1/preference.js';
 export * from './kube/condition.js';
+export * from './kube/object.js';
 export * from './kube/pod.js';
 export * from './kube/scheduling.js';
 export * from './kube/storage.js';

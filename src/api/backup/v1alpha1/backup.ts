@@ -2,11 +2,12 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { MetaCondition } from '../../kube/condition.js';
+import { ApiObject } from '../../kube/object.js';
 import { TypedLocalObjectReference } from '../../kube/storage.js';
-import type { ObjectMeta, Time } from '../../meta.js';
+import type { Time } from '../../meta.js';
 import { IsTime } from '../../schema/decorators.js';
 
 const rule = (text: string, message: string): object => ({ message, rule: text });
@@ -107,16 +108,7 @@ export class VirtualMachineBackupStatus {
 }
 
 /** Backs up the disks of a running machine, once: wholly or what has changed since a checkpoint. */
-export class VirtualMachineBackup {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineBackup extends ApiObject {
   /** What to back up, and where to. */
   @ValidateNested()
   @Type(() => VirtualMachineBackupSpec)
@@ -169,16 +161,7 @@ export class VirtualMachineBackupTrackerStatus {
 }
 
 /** Keeps the checkpoint from which the next incremental backup of a machine starts. */
-export class VirtualMachineBackupTracker {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineBackupTracker extends ApiObject {
   /** Which machine. */
   @ValidateNested()
   @Type(() => VirtualMachineBackupTrackerSpec)

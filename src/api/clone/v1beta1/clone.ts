@@ -2,11 +2,12 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsArray, IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsArray, IsIn, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { ObjectCondition } from '../../kube/condition.js';
+import { ApiObject } from '../../kube/object.js';
 import { TypedLocalObjectReference } from '../../kube/storage.js';
-import type { ObjectMeta, Time } from '../../meta.js';
+import type { Time } from '../../meta.js';
 import { IsStringMap, IsTime } from '../../schema/decorators.js';
 
 export class VirtualMachineCloneTemplateFilters {
@@ -97,16 +98,7 @@ export class VirtualMachineCloneStatus {
 }
 
 /** Makes a machine that is like another one, or like a snapshot. Once. */
-export class VirtualMachineClone {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineClone extends ApiObject {
   /** What to copy, and what is different. */
   @ValidateNested()
   @Type(() => VirtualMachineCloneSpec)

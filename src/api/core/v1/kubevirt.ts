@@ -2,12 +2,13 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsArray, IsIn, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsArray, IsIn, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { ObjectCondition } from '../../kube/condition.js';
+import { ApiObject } from '../../kube/object.js';
 import { LocalObjectReference } from '../../kube/pod.js';
 import { LabelSelector } from '../../kube/storage.js';
-import type { ObjectMeta, Quantity } from '../../meta.js';
+import type { Quantity } from '../../meta.js';
 import { IsBooleanMap, IsQuantity } from '../../schema/decorators.js';
 import {
   ArchConfiguration,
@@ -376,16 +377,7 @@ export class KubeVirtStatus {
 }
 
 /** The installation: its operator installs, updates and removes everything else by what stands here. One a cluster. */
-export class KubeVirt {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class KubeVirt extends ApiObject {
   /** What to install and how it behaves. */
   @ValidateNested()
   @Type(() => KubeVirtSpec)

@@ -2,10 +2,11 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsArray, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsArray, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { ObjectCondition } from '../../kube/condition.js';
-import type { ObjectMeta, Time } from '../../meta.js';
+import { ApiObject } from '../../kube/object.js';
+import type { Time } from '../../meta.js';
 import { IsStringMap, IsTime } from '../../schema/decorators.js';
 import { VirtualMachineInstanceMigrationState } from './virtual-machine-instance-migration-state.js';
 
@@ -88,16 +89,7 @@ export class VirtualMachineInstanceMigrationStatus {
 }
 
 /** Asks for the move of a running instance to another node, once. */
-export class VirtualMachineInstanceMigration {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineInstanceMigration extends ApiObject {
   /** What to move, and where. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceMigrationSpec)

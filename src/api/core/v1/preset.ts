@@ -2,9 +2,9 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsOptional, ValidateNested } from 'class-validator';
+import { ApiObject } from '../../kube/object.js';
 import { LabelSelector } from '../../kube/storage.js';
-import type { ObjectMeta } from '../../meta.js';
 import { DomainSpec } from './virtual-machine-instance.js';
 
 export class VirtualMachineInstancePresetSpec {
@@ -20,16 +20,7 @@ export class VirtualMachineInstancePresetSpec {
 }
 
 /** Deprecated: fills in parts of instances that carry certain labels. Use instance types and preferences. */
-export class VirtualMachineInstancePreset {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineInstancePreset extends ApiObject {
   /** What is filled in, and where. */
   @ValidateNested()
   @Type(() => VirtualMachineInstancePresetSpec)

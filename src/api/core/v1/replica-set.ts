@@ -2,11 +2,11 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsArray, IsBoolean, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { ObjectCondition } from '../../kube/condition.js';
+import { ApiObject } from '../../kube/object.js';
 import { LabelSelector } from '../../kube/storage.js';
-import type { ObjectMeta } from '../../meta.js';
 import { VirtualMachineInstanceTemplateSpec } from './virtual-machine.js';
 
 export class VirtualMachineInstanceReplicaSetSpec {
@@ -50,16 +50,7 @@ export class VirtualMachineInstanceReplicaSetStatus {
 }
 
 /** Keeps a number of equal instances running. */
-export class VirtualMachineInstanceReplicaSet {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineInstanceReplicaSet extends ApiObject {
   /** Which instances, and how many. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceReplicaSetSpec)

@@ -4,9 +4,9 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { IsArray, IsIn, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
+import { ApiObject } from '../../kube/object.js';
 import { ExecAction, HTTPGetAction, PodDNSConfig, TCPSocketAction } from '../../kube/pod.js';
 import { Affinity, Toleration, TopologySpreadConstraint } from '../../kube/scheduling.js';
-import type { ObjectMeta } from '../../meta.js';
 import { IsStringMap } from '../../schema/decorators.js';
 import { AccessCredential } from './access-credentials.js';
 import { CPU, Memory, ResourceRequirements } from './cpu.js';
@@ -252,16 +252,7 @@ export class VirtualMachineInstanceSpec {
 }
 
 /** One run of a virtual machine: it is scheduled to a node, runs there and ends. Usually made and kept by a VirtualMachine. */
-export class VirtualMachineInstance {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineInstance extends ApiObject {
   /** What runs. */
   @ValidateNested()
   @Type(() => VirtualMachineInstanceSpec)

@@ -6,6 +6,7 @@ import { IsArray, IsBoolean, IsInt, IsObject, IsOptional, IsString, ValidateNest
 import { JSONSchema } from 'class-validator-jsonschema';
 import { DataVolumeSpec } from '../../cdi/v1beta1/data-volume.js';
 import { ObjectCondition } from '../../kube/condition.js';
+import { ApiObject } from '../../kube/object.js';
 import type { ObjectMeta, Time } from '../../meta.js';
 import { IsStringMap, IsTime } from '../../schema/decorators.js';
 import { AddVolumeOptions, RemoveVolumeOptions } from './disk.js';
@@ -332,16 +333,7 @@ export class VirtualMachineStatus {
 }
 
 /** A virtual machine that may run or not: what it is made of, whether it shall run, and what is known of it. */
-export class VirtualMachine {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachine extends ApiObject {
   /** What the machine is and whether it shall run. */
   @ValidateNested()
   @Type(() => VirtualMachineSpec)

@@ -2,11 +2,12 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsArray, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsArray, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { ObjectCondition } from '../../kube/condition.js';
+import { ApiObject } from '../../kube/object.js';
 import { TypedLocalObjectReference } from '../../kube/storage.js';
-import type { ObjectMeta, Time } from '../../meta.js';
+import type { Time } from '../../meta.js';
 import { IsTime } from '../../schema/decorators.js';
 
 export class VirtualMachineExportSpec {
@@ -135,16 +136,7 @@ export class VirtualMachineExportStatus {
 }
 
 /** Offers the disks or the definition of a machine, a snapshot or a claim for download. */
-export class VirtualMachineExport {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineExport extends ApiObject {
   /** What to offer, and for how long. */
   @ValidateNested()
   @Type(() => VirtualMachineExportSpec)

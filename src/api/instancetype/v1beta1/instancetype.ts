@@ -1,13 +1,14 @@
 // Instance types: fields, types and required-ness of the API objects. Read by core/instancetype and the webhooks. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsArray, IsBoolean, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { Hugepages, NUMA, Realtime } from '../../core/v1/cpu.js';
 import { GPU, HostDevice } from '../../core/v1/devices.js';
 import { DiskIOThreads } from '../../core/v1/disk.js';
 import { LaunchSecurity } from '../../core/v1/firmware.js';
-import type { ObjectMeta, Quantity } from '../../meta.js';
+import { ApiObject } from '../../kube/object.js';
+import type { Quantity } from '../../meta.js';
 import { IsQuantity, IsStringMap } from '../../schema/decorators.js';
 
 export class CPUInstancetype {
@@ -101,16 +102,7 @@ export class VirtualMachineInstancetypeSpec {
 }
 
 /** CPU, memory and devices under one name, for the machines of its namespace. What it sets a machine cannot. */
-export class VirtualMachineInstancetype {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineInstancetype extends ApiObject {
   /** What it sets. */
   @ValidateNested()
   @Type(() => VirtualMachineInstancetypeSpec)
@@ -118,16 +110,7 @@ export class VirtualMachineInstancetype {
 }
 
 /** CPU, memory and devices under one name, for the machines of all namespaces. What it sets a machine cannot. */
-export class VirtualMachineClusterInstancetype {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineClusterInstancetype extends ApiObject {
   /** What it sets. */
   @ValidateNested()
   @Type(() => VirtualMachineInstancetypeSpec)

@@ -9,7 +9,8 @@ import { BlockSize } from '../../core/v1/disk.js';
 import { ClockOffsetUTC, FeatureAPIC, FeatureHyperv, FeatureKVM, FeatureState, Timer } from '../../core/v1/features.js';
 import { EFI, LaunchSecurity } from '../../core/v1/firmware.js';
 import type { InterfaceMasquerade } from '../../core/v1/interface.js';
-import type { ObjectMeta, Quantity } from '../../meta.js';
+import { ApiObject } from '../../kube/object.js';
+import type { Quantity } from '../../meta.js';
 import { IsQuantity, IsStringMap } from '../../schema/decorators.js';
 
 export class SpreadOptions {
@@ -290,16 +291,7 @@ export class VirtualMachinePreferenceSpec {
 }
 
 /** Defaults of devices and features under one name, for the machines of its namespace. A machine may set something else. */
-export class VirtualMachinePreference {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachinePreference extends ApiObject {
   /** What it prefers. */
   @ValidateNested()
   @Type(() => VirtualMachinePreferenceSpec)
@@ -307,16 +299,7 @@ export class VirtualMachinePreference {
 }
 
 /** Defaults of devices and features under one name, for the machines of all namespaces. A machine may set something else. */
-export class VirtualMachineClusterPreference {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineClusterPreference extends ApiObject {
   /** What it prefers. */
   @ValidateNested()
   @Type(() => VirtualMachinePreferenceSpec)

@@ -2,10 +2,11 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsBoolean, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsBoolean, IsInt, IsObject, IsOptional, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { ExperimentalMigrationOptions } from '../../core/v1/migration-configuration.js';
-import type { ObjectMeta, Quantity } from '../../meta.js';
+import { ApiObject } from '../../kube/object.js';
+import type { Quantity } from '../../meta.js';
 import { IsQuantity, IsStringMap } from '../../schema/decorators.js';
 
 export type MigrationPolicyStatus = Record<string, never>;
@@ -56,16 +57,7 @@ export class MigrationPolicySpec {
 }
 
 /** Limits of live migrations for a part of the machines, in place of the cluster's. */
-export class MigrationPolicy {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class MigrationPolicy extends ApiObject {
   /** Which machines, and which limits. */
   @ValidateNested()
   @Type(() => MigrationPolicySpec)

@@ -4,7 +4,7 @@ import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { IsArray, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
-import type { ObjectMeta } from '../../meta.js';
+import { ApiObject } from '../../kube/object.js';
 
 export class PluginCELHook {
   @IsString()
@@ -121,16 +121,7 @@ export class PluginSpec {
 export type PluginStatus = Record<string, never>;
 
 /** Extends how machines are made and run: changes their domains, and is called at events of their lives. */
-export class Plugin {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class Plugin extends ApiObject {
   /** What it hooks into. */
   @ValidateNested()
   @Type(() => PluginSpec)

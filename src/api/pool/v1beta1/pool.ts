@@ -6,6 +6,7 @@ import { IsArray, IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, Valida
 import { JSONSchema } from 'class-validator-jsonschema';
 import { VirtualMachineSpec } from '../../core/v1/virtual-machine.js';
 import { ObjectCondition } from '../../kube/condition.js';
+import { ApiObject } from '../../kube/object.js';
 import { NodeSelectorRequirement } from '../../kube/scheduling.js';
 import { LabelSelector } from '../../kube/storage.js';
 import type { IntOrString, ObjectMeta } from '../../meta.js';
@@ -196,16 +197,7 @@ export class VirtualMachinePoolStatus {
 }
 
 /** Keeps a number of machines of one template. */
-export class VirtualMachinePool {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachinePool extends ApiObject {
   /** Which machines, and how many. */
   @ValidateNested()
   @Type(() => VirtualMachinePoolSpec)

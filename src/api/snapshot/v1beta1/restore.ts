@@ -2,11 +2,12 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { ObjectCondition } from '../../kube/condition.js';
+import { ApiObject } from '../../kube/object.js';
 import { TypedLocalObjectReference } from '../../kube/storage.js';
-import type { ObjectMeta, Time } from '../../meta.js';
+import type { Time } from '../../meta.js';
 import { IsStringMap, IsTime } from '../../schema/decorators.js';
 
 export class VolumeRestoreOverride {
@@ -101,16 +102,7 @@ export class VirtualMachineRestoreStatus {
 }
 
 /** Brings a machine back to what a snapshot holds, or makes a new one of it. Once. */
-export class VirtualMachineRestore {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineRestore extends ApiObject {
   /** What to restore, and how. */
   @ValidateNested()
   @Type(() => VirtualMachineRestoreSpec)

@@ -5,6 +5,7 @@ import { Type } from 'class-transformer';
 import { IsArray, IsBoolean, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { VirtualMachineSpec, VirtualMachineStatus } from '../../core/v1/virtual-machine.js';
+import { ApiObject } from '../../kube/object.js';
 import { PersistentVolumeClaimSpec } from '../../kube/storage.js';
 import type { ObjectMeta, Time } from '../../meta.js';
 import { IsTime } from '../../schema/decorators.js';
@@ -106,16 +107,7 @@ export class VirtualMachineSnapshotContentStatus {
 }
 
 /** What a snapshot holds: the machine's definition and the snapshots of its volumes. Made by the controller. */
-export class VirtualMachineSnapshotContent {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineSnapshotContent extends ApiObject {
   @ValidateNested()
   @Type(() => VirtualMachineSnapshotContentSpec)
   spec!: VirtualMachineSnapshotContentSpec;

@@ -2,11 +2,12 @@
 // and by the webhooks to check structure. Decides nothing.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsArray, IsBoolean, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { JSONSchema } from 'class-validator-jsonschema';
 import { ObjectCondition } from '../../kube/condition.js';
+import { ApiObject } from '../../kube/object.js';
 import { TypedLocalObjectReference } from '../../kube/storage.js';
-import type { ObjectMeta, Time } from '../../meta.js';
+import type { Time } from '../../meta.js';
 import { IsTime } from '../../schema/decorators.js';
 
 export class VirtualMachineSnapshotSpec {
@@ -102,16 +103,7 @@ export class VirtualMachineSnapshotStatus {
 }
 
 /** A machine as it is at one time, to be restored later. */
-export class VirtualMachineSnapshot {
-  @IsString()
-  @IsOptional()
-  apiVersion?: string;
-  @IsString()
-  @IsOptional()
-  kind?: string;
-  @IsObject()
-  @IsOptional()
-  metadata!: ObjectMeta;
+export class VirtualMachineSnapshot extends ApiObject {
   /** What to take. */
   @ValidateNested()
   @Type(() => VirtualMachineSnapshotSpec)
