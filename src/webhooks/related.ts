@@ -1,12 +1,16 @@
 // The objects around the one that is being admitted: migrations of a VMI, pods, snapshots, restores, backups. Each is read when a decision
 // needs it; kinds whose CRDs are not installed count as having no objects. Writes nothing.
-import type { KubeObject } from '../api/index.js';
+import type {
+  KubeObject,
+  VirtualMachineBackup,
+  VirtualMachineInstanceMigration,
+  VirtualMachineRestore,
+  VirtualMachineSnapshot,
+} from '../api/index.js';
 import { hasCode } from '../base/errors.js';
 import type { KubeClient, ListOptions, Resource } from '../runtime/types.js';
-import type { VirtualMachineInstanceMigration } from './validate/migration/admit.js';
-import type { VirtualMachineBackup } from './validate/storage/backup.js';
-import type { VirtualMachineRestore, VirtualMachineSnapshotContent } from './validate/storage/restore.js';
-import type { VirtualMachineSnapshot } from './validate/storage/snapshot.js';
+
+import type { VirtualMachineSnapshotContent } from './validate/storage/restore.js';
 
 const namespaced = <T extends KubeObject>(group: string, version: string, plural: string, kind: string): Resource<T> => ({
   group,

@@ -1,10 +1,11 @@
 // The handlers of migrations and of the policies that rule them.
+import type { VirtualMachineInstanceMigration } from '../../api/index.js';
 import type { MigrationPolicy } from '../../core/migration/policy.js';
 import { mutateMigration } from '../mutate/migration.js';
 import { listed, MIGRATION_OBJECTS } from '../related.js';
 import { mutationResponse, responseOf } from '../review.js';
 import { isController } from '../service-accounts.js';
-import { admitMigrationCreate, admitMigrationUpdate, type VirtualMachineInstanceMigration } from '../validate/migration/admit.js';
+import { admitMigrationCreate, admitMigrationUpdate } from '../validate/migration/admit.js';
 import { admitMigrationPolicy } from '../validate/migration/policy.js';
 import { refuse } from '../verdict.js';
 import { type Admitter, about, type Kind, namespaceOf, oldOf } from './context.js';

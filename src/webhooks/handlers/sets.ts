@@ -1,13 +1,20 @@
 // The handlers of what VMs are made from: replica sets, pools, presets, instance types, preferences and plugins.
-import type { KubeObject, VirtualMachineInstancetypeSpec, VirtualMachinePreferenceSpec } from '../../api/index.js';
+import type {
+  KubeObject,
+  Plugin,
+  VirtualMachineInstanceReplicaSet,
+  VirtualMachineInstancetypeSpec,
+  VirtualMachinePool,
+  VirtualMachinePreferenceSpec,
+} from '../../api/index.js';
 import type { VirtualMachineInstancePreset } from '../mutate/preset.js';
 import { responseOf } from '../review.js';
 import { admitInstancetype } from '../validate/instancetype/instancetype.js';
 import { admitPreference } from '../validate/instancetype/preference.js';
-import { admitPluginCreate, admitPluginUpdate, type Plugin } from '../validate/plugin/admit.js';
-import { admitPool, type VirtualMachinePool } from '../validate/scale/pool.js';
+import { admitPluginCreate, admitPluginUpdate } from '../validate/plugin/admit.js';
+import { admitPool } from '../validate/scale/pool.js';
 import { admitPreset } from '../validate/scale/preset.js';
-import { admitReplicaSet, type VirtualMachineInstanceReplicaSet } from '../validate/scale/replica-set.js';
+import { admitReplicaSet } from '../validate/scale/replica-set.js';
 import { type Admitter, about, type Kind, oldOf, own } from './context.js';
 
 const core = (resource: string, kind: string): Kind => ({ group: 'kubevirt.io', versions: ['v1', 'v1alpha3'], resource, kind });

@@ -1,14 +1,21 @@
 // The handlers of what is done with a VM's disks as a whole: snapshots, restores, exports, backups and clones.
-import type { KubeObject } from '../../api/index.js';
+import type {
+  KubeObject,
+  VirtualMachineBackup,
+  VirtualMachineClone,
+  VirtualMachineExport,
+  VirtualMachineRestore,
+  VirtualMachineSnapshot,
+} from '../../api/index.js';
 import { VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import { mutateClone } from '../mutate/clone.js';
 import { BACKUPS, foundIn, listed, RESTORES, SNAPSHOT_CONTENTS, SNAPSHOTS } from '../related.js';
 import { type AdmissionRequest, mutationResponse, responseOf } from '../review.js';
-import { admitCloneCreate, admitCloneUpdate, type VirtualMachineClone } from '../validate/clone/admit.js';
-import { admitBackupCreate, admitBackupTrackerCreate, type VirtualMachineBackup } from '../validate/storage/backup.js';
-import { admitExportCreate, admitExportUpdate, type VirtualMachineExport } from '../validate/storage/export.js';
-import { admitRestoreCreate, admitRestoreUpdate, type RestoreRequest, type VirtualMachineRestore } from '../validate/storage/restore.js';
-import { admitSnapshotCreate, admitSnapshotUpdate, type VirtualMachineSnapshot } from '../validate/storage/snapshot.js';
+import { admitCloneCreate, admitCloneUpdate } from '../validate/clone/admit.js';
+import { admitBackupCreate, admitBackupTrackerCreate } from '../validate/storage/backup.js';
+import { admitExportCreate, admitExportUpdate } from '../validate/storage/export.js';
+import { admitRestoreCreate, admitRestoreUpdate, type RestoreRequest } from '../validate/storage/restore.js';
+import { admitSnapshotCreate, admitSnapshotUpdate } from '../validate/storage/snapshot.js';
 import { allow, type Verdict } from '../verdict.js';
 import { type Admitter, about, type Context, type Kind, namespaceOf, oldOf } from './context.js';
 

@@ -1,5 +1,6 @@
 // Mutation of new clones: a target for those that name none. Pure: the suffix is handed in.
-import type { VirtualMachineClone } from '../validate/clone/admit.js';
+
+import type { VirtualMachineClone } from '../../api/index.js';
 import type { Mutation } from './mutation.js';
 
 const VM = { apiGroup: 'kubevirt.io', kind: 'VirtualMachine' } as const;

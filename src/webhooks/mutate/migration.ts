@@ -1,7 +1,7 @@
 // Mutation of new migrations: the label by which the migrations of a VMI are found, and the finalizer that keeps a migration until
 // virt-controller has cleaned up after it. Pure.
-import { FINALIZER, LABEL } from '../../api/index.js';
-import type { VirtualMachineInstanceMigration } from '../validate/migration/admit.js';
+import { FINALIZER, LABEL, type VirtualMachineInstanceMigration } from '../../api/index.js';
+
 import type { Mutation } from './mutation.js';
 
 export function mutateMigration(migration: VirtualMachineInstanceMigration): Mutation<VirtualMachineInstanceMigration> {

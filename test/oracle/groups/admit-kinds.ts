@@ -2,17 +2,26 @@
 // that the webhooks ask.
 import type {
   KubeObject,
+  Plugin,
   Pod,
   VirtualMachine,
+  VirtualMachineBackup,
+  VirtualMachineClone,
+  VirtualMachineExport,
   VirtualMachineInstance,
+  VirtualMachineInstanceMigration,
+  VirtualMachineInstanceReplicaSet,
   VirtualMachineInstancetypeSpec,
+  VirtualMachinePool,
   VirtualMachinePreferenceSpec,
+  VirtualMachineRestore,
+  VirtualMachineSnapshot,
 } from '../../../src/api/index.js';
 import type { ClusterConfig } from '../../../src/core/config/cluster-config.js';
 import type { MigrationPolicy } from '../../../src/core/migration/policy.js';
 import type { VirtualMachineInstancePreset } from '../../../src/webhooks/mutate/preset.js';
 import { isController } from '../../../src/webhooks/service-accounts.js';
-import { admitCloneCreate, type VirtualMachineClone } from '../../../src/webhooks/validate/clone/admit.js';
+import { admitCloneCreate } from '../../../src/webhooks/validate/clone/admit.js';
 import {
   decideHotplugEviction,
   decideLauncherEviction,
@@ -23,25 +32,20 @@ import {
 } from '../../../src/webhooks/validate/eviction/decide.js';
 import { admitInstancetype } from '../../../src/webhooks/validate/instancetype/instancetype.js';
 import { admitPreference } from '../../../src/webhooks/validate/instancetype/preference.js';
-import {
-  admitMigrationCreate,
-  admitMigrationUpdate,
-  type VirtualMachineInstanceMigration,
-} from '../../../src/webhooks/validate/migration/admit.js';
+import { admitMigrationCreate, admitMigrationUpdate } from '../../../src/webhooks/validate/migration/admit.js';
 import { admitMigrationPolicy } from '../../../src/webhooks/validate/migration/policy.js';
-import { admitPluginCreate, type Plugin } from '../../../src/webhooks/validate/plugin/admit.js';
-import { admitPool, type VirtualMachinePool } from '../../../src/webhooks/validate/scale/pool.js';
+import { admitPluginCreate } from '../../../src/webhooks/validate/plugin/admit.js';
+import { admitPool } from '../../../src/webhooks/validate/scale/pool.js';
 import { admitPreset } from '../../../src/webhooks/validate/scale/preset.js';
-import { admitReplicaSet, type VirtualMachineInstanceReplicaSet } from '../../../src/webhooks/validate/scale/replica-set.js';
-import { admitBackupCreate, admitBackupTrackerCreate, type VirtualMachineBackup } from '../../../src/webhooks/validate/storage/backup.js';
-import { admitExportCreate, admitExportUpdate, type VirtualMachineExport } from '../../../src/webhooks/validate/storage/export.js';
+import { admitReplicaSet } from '../../../src/webhooks/validate/scale/replica-set.js';
+import { admitBackupCreate, admitBackupTrackerCreate } from '../../../src/webhooks/validate/storage/backup.js';
+import { admitExportCreate, admitExportUpdate } from '../../../src/webhooks/validate/storage/export.js';
 import {
   admitRestoreCreate,
   admitRestoreUpdate,
-  type VirtualMachineRestore,
   type VirtualMachineSnapshotContent,
 } from '../../../src/webhooks/validate/storage/restore.js';
-import { admitSnapshotCreate, admitSnapshotUpdate, type VirtualMachineSnapshot } from '../../../src/webhooks/validate/storage/snapshot.js';
+import { admitSnapshotCreate, admitSnapshotUpdate } from '../../../src/webhooks/validate/storage/snapshot.js';
 import { allow, refuse, type Verdict } from '../../../src/webhooks/verdict.js';
 import type { OracleCase } from '../oracle-case.js';
 import { type Admit, envOf, INSTALL_NAMESPACE, own, structured, userOf } from './admission-case.js';

@@ -1,5 +1,11 @@
 // Oracle group `mutate`: the mutating webhooks, with random UUIDs and the time fixed as in the records.
-import type { KubeObject, VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
+import type {
+  KubeObject,
+  VirtualMachine,
+  VirtualMachineClone,
+  VirtualMachineInstance,
+  VirtualMachineInstanceMigration,
+} from '../../../src/api/index.js';
 import { mutateClone } from '../../../src/webhooks/mutate/clone.js';
 import { mutateMigration } from '../../../src/webhooks/mutate/migration.js';
 import type { Mutation } from '../../../src/webhooks/mutate/mutation.js';
@@ -8,8 +14,7 @@ import { mutateVm } from '../../../src/webhooks/mutate/vm.js';
 import { mutateVmiCreate, mutateVmiUpdate } from '../../../src/webhooks/mutate/vmi.js';
 import { isOwnAccount } from '../../../src/webhooks/service-accounts.js';
 import { createStructuralCheck } from '../../../src/webhooks/structural.js';
-import type { VirtualMachineClone } from '../../../src/webhooks/validate/clone/admit.js';
-import type { VirtualMachineInstanceMigration } from '../../../src/webhooks/validate/migration/admit.js';
+
 import { denial } from '../../../src/webhooks/verdict.js';
 import type { OracleCase } from '../oracle-case.js';
 import { configOf, envOf, given, INSTALL_NAMESPACE, userOf } from './admission-case.js';

@@ -1,9 +1,11 @@
 // What a clone may ask for, and the target that it gets when it names none.
+
 import { describe, expect, it } from 'vitest';
+import type { VirtualMachineClone } from '../../../api/index.js';
 import { clusterConfigOf } from '../../../core/config/cluster-config.js';
 import { mutateClone } from '../../mutate/clone.js';
 import { mutateMigration } from '../../mutate/migration.js';
-import { admitCloneCreate, admitCloneUpdate, type VirtualMachineClone } from './admit.js';
+import { admitCloneCreate, admitCloneUpdate } from './admit.js';
 
 const source = { apiGroup: 'kubevirt.io', kind: 'VirtualMachine', name: 'a' };
 const clone = (spec: object = {}): VirtualMachineClone => ({

@@ -1,28 +1,11 @@
 // Admission of VirtualMachineClones: filters, source and target, MAC addresses and patches of the copy. Pure.
 import { type FieldPath, field } from '../../../api/field-path.js';
-import type { KubeObject } from '../../../api/index.js';
+import type { VirtualMachineClone } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { refuse, type Verdict, verdictOf } from '../../verdict.js';
 import { gateOff } from '../gate-off.js';
-import type { ObjectReference } from '../reference.js';
 import { type Causes, invalid } from '../rule.js';
 import { macFault } from '../vmi/interfaces.js';
-
-interface Filters {
-  readonly annotationFilters?: readonly string[];
-  readonly labelFilters?: readonly string[];
-}
-
-export interface VirtualMachineClone extends KubeObject {
-  readonly spec: Filters & {
-    readonly source: ObjectReference;
-    readonly target?: ObjectReference;
-    readonly template?: Filters;
-    readonly newMacAddresses?: Readonly<Record<string, string>>;
-    readonly newSMBiosSerial?: string;
-    readonly patches?: readonly string[];
-  };
-}
 
 type CloneRule = (spec: VirtualMachineClone['spec']) => Causes;
 

@@ -1,22 +1,17 @@
 // Admission of VirtualMachineInstanceMigrations: whether the VMI may be migrated at all and is not being migrated already, and that a
 // migration stays what it was created as. Pure: the caller has read the VMI and the migrations of the namespace.
 import { isDeepStrictEqual } from 'node:util';
-import { findCondition, isFinalPhase, type KubeObject, LABEL, type VirtualMachineInstance } from '../../../api/index.js';
+import {
+  findCondition,
+  isFinalPhase,
+  LABEL,
+  type VirtualMachineInstance,
+  type VirtualMachineInstanceMigration,
+} from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { allow, refuse, type Verdict, verdictOf } from '../../verdict.js';
 import { gateOff } from '../gate-off.js';
 import { type Causes, forbidden, invalid, notSupported, required } from '../rule.js';
-
-export interface VirtualMachineInstanceMigration extends KubeObject {
-  readonly spec: {
-    readonly vmiName?: string;
-    readonly priority?: string;
-    readonly addedNodeSelector?: Readonly<Record<string, string>>;
-    readonly sendTo?: { readonly migrationID: string; readonly connectURL: string };
-    readonly receive?: { readonly migrationID: string };
-  };
-  readonly status?: { readonly phase?: string };
-}
 
 export interface MigrationRequest {
   readonly migration: VirtualMachineInstanceMigration;

@@ -1,9 +1,9 @@
 // Which migrations are let in, which changes of them, and which policies.
 import { describe, expect, it } from 'vitest';
-import type { VirtualMachineInstance } from '../../../api/index.js';
+import type { VirtualMachineInstance, VirtualMachineInstanceMigration } from '../../../api/index.js';
 import { clusterConfigOf } from '../../../core/config/cluster-config.js';
 import type { Verdict } from '../../verdict.js';
-import { admitMigrationCreate, admitMigrationUpdate, type MigrationRequest, type VirtualMachineInstanceMigration } from './admit.js';
+import { admitMigrationCreate, admitMigrationUpdate, type MigrationRequest } from './admit.js';
 import { admitMigrationPolicy } from './policy.js';
 
 const gates = (on: string[], off: string[] = []) =>

@@ -1,29 +1,13 @@
 // Admission of Plugins: where plugins are enabled, with CEL expressions that can be understood and paths of sockets that are plain. Pure.
 import { posix } from 'node:path';
 import { type FieldPath, field } from '../../../api/field-path.js';
-import type { KubeObject } from '../../../api/index.js';
+import type { Plugin } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { refuse, type Verdict, verdictOf } from '../../verdict.js';
 import { gateOff } from '../gate-off.js';
 import { type Causes, invalid } from '../rule.js';
 import { type Environment, mayBe, type Type, typeOfExpression } from './cel/check.js';
 import { DOMAIN, domainEnvironment, nodeEnvironment } from './environments.js';
-
-interface DomainHook {
-  readonly condition?: string;
-  readonly cel?: { readonly expression?: string };
-  readonly sidecar?: { readonly socketPath?: string };
-}
-
-interface NodeHook {
-  readonly condition?: string;
-  readonly socket?: string;
-  readonly permittedHooks?: readonly string[];
-}
-
-export interface Plugin extends KubeObject {
-  readonly spec: { readonly condition?: string; readonly domainHooks?: readonly DomainHook[]; readonly nodeHooks?: readonly NodeHook[] };
-}
 
 interface Wanted {
   readonly what: string;

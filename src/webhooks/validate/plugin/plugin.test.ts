@@ -1,7 +1,9 @@
 // What a plugin may say: which expressions are understood, and which not.
+
 import { describe, expect, it } from 'vitest';
+import type { Plugin } from '../../../api/index.js';
 import { clusterConfigOf } from '../../../core/config/cluster-config.js';
-import { admitPluginCreate, type Plugin } from './admit.js';
+import { admitPluginCreate } from './admit.js';
 import { typeOfExpression } from './cel/check.js';
 import { domainEnvironment, nodeEnvironment } from './environments.js';
 

@@ -2,7 +2,7 @@
 // updates and for scaling in. Pure.
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldPath, field } from '../../../api/field-path.js';
-import type { KubeObject, LabelSelector, ObjectMeta, VirtualMachineSpec } from '../../../api/index.js';
+import type { VirtualMachinePool } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { type Verdict, verdictOf } from '../../verdict.js';
 import { type Causes, invalid, required } from '../rule.js';
@@ -12,18 +12,6 @@ import { ownSelector } from './selector.js';
 
 const STRATEGIES = ['unmanaged', 'opportunistic', 'proactive'] as const;
 type Strategies = { readonly [S in (typeof STRATEGIES)[number]]?: object };
-
-export interface VirtualMachinePool extends KubeObject {
-  readonly spec: {
-    readonly replicas?: number;
-    readonly paused?: boolean;
-    readonly selector: LabelSelector;
-    readonly virtualMachineTemplate: { readonly metadata?: ObjectMeta; readonly spec: VirtualMachineSpec };
-    readonly maxUnavailable?: number | string;
-    readonly updateStrategy?: Strategies;
-    readonly scaleInStrategy?: Strategies;
-  };
-}
 
 export interface PoolRequest {
   readonly pool: VirtualMachinePool;

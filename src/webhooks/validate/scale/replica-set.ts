@@ -1,21 +1,12 @@
 // Admission of VirtualMachineInstanceReplicaSets: a sound VMI template and a selector that matches it. Pure.
 import { field } from '../../../api/field-path.js';
-import type { KubeObject, LabelSelector, ObjectMeta, VirtualMachineInstanceSpec } from '../../../api/index.js';
+import type { VirtualMachineInstanceReplicaSet } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { type Verdict, verdictOf } from '../../verdict.js';
 import { type Causes, required } from '../rule.js';
 import { graceAnnotations } from '../vmi/grace.js';
 import { vmiSpecCauses, withdrawnGates } from '../vmi/rules.js';
 import { ownSelector } from './selector.js';
-
-export interface VirtualMachineInstanceReplicaSet extends KubeObject {
-  readonly spec: {
-    readonly replicas?: number;
-    readonly paused?: boolean;
-    readonly selector: LabelSelector;
-    readonly template: { readonly metadata?: ObjectMeta; readonly spec?: VirtualMachineInstanceSpec };
-  };
-}
 
 function* causes({ spec }: VirtualMachineInstanceReplicaSet, creating: boolean, config: ClusterConfig): Causes {
   const { selector, template } = spec;

@@ -1,11 +1,13 @@
 // Replica sets, pools and presets: what each refuses.
+
 import { describe, expect, it } from 'vitest';
+import type { VirtualMachineInstanceReplicaSet, VirtualMachinePool } from '../../../api/index.js';
 import { clusterConfigOf } from '../../../core/config/cluster-config.js';
 import type { VirtualMachineInstancePreset } from '../../mutate/preset.js';
 import type { Verdict } from '../../verdict.js';
-import { admitPool, type VirtualMachinePool } from './pool.js';
+import { admitPool } from './pool.js';
 import { admitPreset } from './preset.js';
-import { admitReplicaSet, type VirtualMachineInstanceReplicaSet } from './replica-set.js';
+import { admitReplicaSet } from './replica-set.js';
 
 const config = clusterConfigOf({});
 const told = (verdict: Verdict): string[] =>

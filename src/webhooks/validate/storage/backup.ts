@@ -1,16 +1,11 @@
 // Admission of VirtualMachineBackups and their trackers: only where incremental backup is enabled, and one backup of a source at a time.
 // Everything else about them is said by their schemas. Pure: the caller has read the namespace's backups.
-import { isConditionTrue, type KubeObject } from '../../../api/index.js';
+import { isConditionTrue, type VirtualMachineBackup } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { allow, refuse, type Verdict, verdictOf } from '../../verdict.js';
 import { gateOff } from '../gate-off.js';
-import { type ObjectReference, sameReference } from '../reference.js';
+import { sameReference } from '../reference.js';
 import { type Cause, invalid } from '../rule.js';
-
-export interface VirtualMachineBackup extends KubeObject {
-  readonly spec: { readonly source: ObjectReference };
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-}
 
 const GATE_OFF = gateOff('IncrementalBackup', 'a backup of a VM');
 

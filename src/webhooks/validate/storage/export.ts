@@ -1,14 +1,10 @@
 // Admission of VirtualMachineExports: a source of a kind that can be exported, in its own API group, and unchanged once made. Pure.
 import { field } from '../../../api/field-path.js';
-import type { KubeObject } from '../../../api/index.js';
+import type { VirtualMachineExport } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { type Verdict, verdictOf } from '../../verdict.js';
 import { type ObjectReference, unchangedSpec } from '../reference.js';
 import { type Causes, invalid } from '../rule.js';
-
-export interface VirtualMachineExport extends KubeObject {
-  readonly spec: { readonly source: ObjectReference; readonly tokenSecretRef?: string; readonly ttlDuration?: string };
-}
 
 const AT = field('spec', 'source');
 const TEMPLATE = 'VirtualMachineTemplate';

@@ -1,34 +1,15 @@
 // Admission of VirtualMachineRestores: to a VirtualMachine, one at a time for each, with sound overrides, policies and patches; state that
 // belongs to one VM's firmware goes back to that VM only. Pure: the caller has read snapshot, content, target and the other restores.
 import { field } from '../../../api/field-path.js';
-import type { KubeObject, VirtualMachine } from '../../../api/index.js';
+import type { KubeObject, VirtualMachine, VirtualMachineRestore, VirtualMachineSnapshot } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { refuse, type Verdict, verdictOf } from '../../verdict.js';
 import { gateOff } from '../gate-off.js';
-import { type ObjectReference, sameReference, unchangedSpec } from '../reference.js';
+import { sameReference, unchangedSpec } from '../reference.js';
 import { type Cause, type Causes, invalid, required } from '../rule.js';
-import type { VirtualMachineSnapshot } from './snapshot.js';
 import { vmReference } from './vm-reference.js';
 
-interface VolumeOverride {
-  readonly volumeName?: string;
-  readonly restoreName?: string;
-  readonly labels?: object;
-  readonly annotations?: object;
-}
-
-export interface VirtualMachineRestore extends KubeObject {
-  readonly spec: {
-    readonly target: ObjectReference;
-    readonly virtualMachineSnapshotName: string;
-    readonly patches?: readonly string[];
-    readonly volumeRestoreOverrides?: readonly VolumeOverride[];
-    readonly volumeRestorePolicy?: string;
-    readonly volumeOwnershipPolicy?: string;
-  };
-  readonly status?: { readonly complete?: boolean };
-}
-
+/** The part of a content that is read here; the stored VM has a spec, or it could not have been taken. */
 export interface VirtualMachineSnapshotContent extends KubeObject {
   readonly spec: { readonly source: { readonly virtualMachine?: Pick<VirtualMachine, 'spec'> } };
 }

@@ -1,12 +1,18 @@
 // Snapshots, restores, exports and backups: what each refuses, and why.
 import { describe, expect, it } from 'vitest';
-import type { VirtualMachine } from '../../../api/index.js';
+import type {
+  VirtualMachine,
+  VirtualMachineBackup,
+  VirtualMachineExport,
+  VirtualMachineRestore,
+  VirtualMachineSnapshot,
+} from '../../../api/index.js';
 import { clusterConfigOf } from '../../../core/config/cluster-config.js';
 import type { Verdict } from '../../verdict.js';
-import { admitBackupCreate, admitBackupTrackerCreate, type VirtualMachineBackup } from './backup.js';
-import { admitExportCreate, admitExportUpdate, type VirtualMachineExport } from './export.js';
-import { admitRestoreCreate, admitRestoreUpdate, type RestoreRequest, type VirtualMachineRestore } from './restore.js';
-import { admitSnapshotCreate, admitSnapshotUpdate, type VirtualMachineSnapshot } from './snapshot.js';
+import { admitBackupCreate, admitBackupTrackerCreate } from './backup.js';
+import { admitExportCreate, admitExportUpdate } from './export.js';
+import { admitRestoreCreate, admitRestoreUpdate, type RestoreRequest } from './restore.js';
+import { admitSnapshotCreate, admitSnapshotUpdate } from './snapshot.js';
 
 const gates = (on: string[], off: string[] = []) =>
   clusterConfigOf({ developerConfiguration: { featureGates: on, disabledFeatureGates: off } });
@@ -133,7 +139,9 @@ describe('backups', () => {
   const backup = (name: string, source: object = vm, condition?: string): VirtualMachineBackup => ({
     metadata: { name },
     spec: { source: source as never },
-    ...(condition ? { status: { conditions: [{ type: condition, status: 'True' }] } } : {}),
+    ...(condition
+      ? { status: { conditions: [{ type: condition, status: 'True', reason: 'Done', message: '', lastTransitionTime: '' }] } }
+      : {}),
   });
   it.each<[string, VirtualMachineBackup[], string[] | string]>([
     ['the first', [], 'allowed'],
