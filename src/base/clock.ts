@@ -37,6 +37,23 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+/**
+ * What `work` comes to, or the error of `late` when it takes longer than `ms`. Work cannot be called back: it goes on, and what becomes of
+ * it then interests nobody.
+ */
+export async function withDeadline<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {
+  const done = new AbortController();
+  const timeout = sleep(clock, ms, done.signal).then(() => {
+    throw late();
+  });
+  try {
+    // The race also takes what the loser comes to later.
+    return await Promise.race([work, timeout]);
+  } finally {
+    done.abort();
+  }
+}
+
 /** metav1.Time: RFC 3339 without fractions of a second. */
 export function metaTime(ms: number): string {
   return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z');

@@ -1,7 +1,7 @@
 // Where a request is, for the answer that it gets when it takes too long: whatever works for it says which step begins. The request is found
 // by Node's async context, so that no function has to pass it on; nothing is ever decided by it.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type Clock, sleep } from './clock.js';
+import { type Clock, withDeadline } from './clock.js';
 import { KvError } from './errors.js';
 
 interface Request {
@@ -19,22 +19,10 @@ export function atStep(step: string): void {
   if (request !== undefined) request.at = step;
 }
 
-/**
- * Rejects with Timeout when `work` is not done after `ms`, naming the step that it is at. The work itself cannot be called back: it goes on, and
- * what becomes of it interests nobody.
- */
+/** Rejects with Timeout when `work` is not done after `ms`, naming the step that it is at. */
 export async function answerWithin<T>(clock: Clock, ms: number, what: string, work: () => Promise<T>): Promise<T> {
   const request: Request = { at: 'beginning' };
-  const done = new AbortController();
-  const late = sleep(clock, ms, done.signal).then(() => {
-    throw new KvError('Timeout', `${what} was not done after ${Math.round(ms / 100) / 10} s; it was at: ${request.at}`, { reason: STUCK });
-  });
-  const result = requests.run(request, work);
-  // Whichever loses is settled later.
-  for (const loser of [late, result]) loser.catch(() => undefined);
-  try {
-    return await Promise.race([result, late]);
-  } finally {
-    done.abort();
-  }
+  const late = (): KvError =>
+    new KvError('Timeout', `${what} was not done after ${Math.round(ms / 100) / 10} s; it was at: ${request.at}`, { reason: STUCK });
+  return withDeadline(clock, ms, requests.run(request, work), late);
 }

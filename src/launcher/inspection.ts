@@ -80,6 +80,7 @@ export class Inspection {
 
   async stats(): Promise<Record<string, unknown>> {
     const { agent, record } = this.#deps;
+    // Without an answer the statistics go without the guest's load.
     const load = agent.supports('guest-get-load') ? await agent.ask('guest-get-load').catch(() => undefined) : undefined;
     const disks = record.prepared?.devices.disks ?? [];
     const aliases = new Map([...disks.map(({ name, target }) => [target, name] as const), ...(record.taps ?? [])]);

@@ -2,7 +2,7 @@
 // Returns how the process should end; src/main exits. A guest outlives neither this process nor the pod.
 import { mkdir, rename } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { sleep } from '../base/clock.js';
+import { sleep, withDeadline } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { KvError, messageOf } from '../base/errors.js';
 import { EMPTY_DISKS_DIR, LAUNCHER_INIT_SOCKET, LAUNCHER_SOCKET, SOCKETS_DIR, serialLog, vmiPrivateDir } from '../core/storage/paths.js';
@@ -65,19 +65,8 @@ async function bringUp(ctx: Ctx, parts: Parts): Promise<() => Promise<void>> {
 }
 
 /** Rejects with Timeout when `work` takes longer; the work itself goes on. */
-async function within<T>(ctx: Ctx, ms: number, what: string, work: Promise<T>): Promise<T> {
-  const done = new AbortController();
-  const late = sleep(ctx.clock, ms, done.signal).then(() => {
-    throw new KvError('Timeout', `${what} did not end within ${ms / 1000} s`);
-  });
-  // Whichever loses is settled later, by nobody's interest.
-  late.catch(() => undefined);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    done.abort();
-  }
-}
+const within = <T>(ctx: Ctx, ms: number, what: string, work: Promise<T>): Promise<T> =>
+  withDeadline(ctx.clock, ms, work, () => new KvError('Timeout', `${what} did not end within ${ms / 1000} s`));
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
