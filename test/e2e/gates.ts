@@ -1,4 +1,4 @@
-// Feature gates of the installation, changed for the length of a test.
+// Feature gates and what else developers set of the installation, changed for the length of a test.
 import type { KubeVirt } from '../../src/api/index.js';
 import { find, kubectl } from './harness.js';
 
@@ -7,8 +7,9 @@ export interface Gates {
   readonly off?: readonly string[];
 }
 
-async function patchGates(featureGates: readonly string[] | null, disabledFeatureGates: readonly string[] | null): Promise<void> {
-  const patch = { spec: { configuration: { developerConfiguration: { featureGates, disabledFeatureGates } } } };
+/** Merges into the CR; null takes a field out. */
+export async function patchDeveloper(developerConfiguration: object): Promise<void> {
+  const patch = { spec: { configuration: { developerConfiguration } } };
   await kubectl('patch', 'kubevirt', 'kubevirt', '-n', 'kubevirt', '--type', 'merge', '-p', JSON.stringify(patch));
 }
 
@@ -16,8 +17,8 @@ async function patchGates(featureGates: readonly string[] | null, disabledFeatur
 export async function setGates({ on = [], off = [] }: Gates): Promise<() => Promise<void>> {
   const developer = (await find<KubeVirt>('kubevirt', 'kubevirt', 'kubevirt'))?.spec?.configuration?.developerConfiguration;
   const [before, beforeOff] = [developer?.featureGates, developer?.disabledFeatureGates];
-  await patchGates([...(before ?? []), ...on], [...(beforeOff ?? []), ...off]);
-  return () => patchGates(before ?? null, beforeOff ?? null);
+  await patchDeveloper({ featureGates: [...(before ?? []), ...on], disabledFeatureGates: [...(beforeOff ?? []), ...off] });
+  return () => patchDeveloper({ featureGates: before ?? null, disabledFeatureGates: beforeOff ?? null });
 }
 
 /** Runs with the gates as given, whatever comes of it. */

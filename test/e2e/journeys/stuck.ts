@@ -1,6 +1,7 @@
 // What cannot run says why, on the VM, on the VMI and as an event, and goes on by itself when the cause is gone.
 import { expect, it } from 'vitest';
 import type { VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
+import { patchDeveloper } from '../gates.js';
 import { apply, eventsOf, eventually, find, kubectl, NAMESPACE, TINY_IMAGE } from '../harness.js';
 import { tinyVm } from '../manifests.js';
 import { addImageName, removeImageName } from '../node-access.js';
@@ -35,7 +36,7 @@ export function stuck(): void {
   });
 
   it('says what to do on a cluster without KVM that was not told to emulate', async () => {
-    await setEmulation(false);
+    await patchDeveloper({ useEmulation: false });
     try {
       await apply(tinyVm('no-kvm'));
       const condition = await eventually('the VMI says that no node has KVM', async () => {
@@ -49,13 +50,8 @@ export function stuck(): void {
         return vm?.status?.printableStatus === 'ErrorUnschedulable';
       });
     } finally {
-      await setEmulation(true);
+      await patchDeveloper({ useEmulation: true });
       await kubectl('delete', 'vm', 'no-kvm', '-n', NAMESPACE, '--ignore-not-found', '--timeout=60s');
     }
   });
-}
-
-async function setEmulation(useEmulation: boolean): Promise<void> {
-  const patch = { spec: { configuration: { developerConfiguration: { useEmulation } } } };
-  await kubectl('patch', 'kubevirt', 'kubevirt', '-n', 'kubevirt', '--type', 'merge', '-p', JSON.stringify(patch));
 }
