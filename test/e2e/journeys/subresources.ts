@@ -2,6 +2,7 @@
 // state, a verb that is not served yet, a user who may not, a gate that is off.
 import { expect, it } from 'vitest';
 import type { KubeObject, VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
+import { patchDeveloper } from '../gates.js';
 import { apply, Console, cluster, eventually, find, kubectl, list, NAMESPACE } from '../harness.js';
 import { tinyVm } from '../manifests.js';
 import { virtRefusal, waitRunning } from '../vm-waits.js';
@@ -27,12 +28,6 @@ const refusedPut = (kind: Kind, verb: string, body: object = {}, ...flags: strin
   refused(put(kind, verb, body, ...flags));
 
 const get = (path: string): Promise<string> => kubectl('get', '--raw', path);
-
-/** The development part of the cluster's configuration. */
-async function configure(developerConfiguration: object): Promise<void> {
-  const patch = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
-  await kubectl('patch', 'kubevirt', 'kubevirt', '-n', 'kubevirt', '--type=merge', '-p', patch);
-}
 
 const mayOperate = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -150,7 +145,7 @@ function gated(): void {
   it('draws the objects that the machine depends on', async () => {
     const path = pathOf('virtualmachines', 'objectgraph');
     expect(await refused(get(path))).toContain('ObjectGraph feature gate not enabled');
-    await configure({ featureGates: ['ObjectGraph'] });
+    await patchDeveloper({ featureGates: ['ObjectGraph'] });
     const root = await eventually('the gate is on', async () => JSON.parse(await get(path)) as GraphNode);
     const [vmi] = root.children ?? [];
     expect([root.objectReference.kind, vmi?.objectReference.kind, vmi?.children?.[0]?.objectReference.kind]).toEqual([
@@ -158,12 +153,12 @@ function gated(): void {
       'VirtualMachineInstance',
       'Pod',
     ]);
-    await configure({ featureGates: null });
+    await patchDeveloper({ featureGates: null });
   });
 
   it('takes profiles of all components', async () => {
     expect(await refused(get(`${GROUP}/start-cluster-profiler`))).toContain('Unable to start profiler');
-    await configure({ clusterProfiler: true });
+    await patchDeveloper({ clusterProfiler: true });
     await eventually('every component has started', async () => (await get(`${GROUP}/start-cluster-profiler`)) === '');
     await get(pathOf('virtualmachineinstances', 'guestosinfo'));
     await get(`${GROUP}/stop-cluster-profiler`);
@@ -176,6 +171,6 @@ function gated(): void {
       const profile = JSON.parse(Buffer.from(pprofData['cpu.cpuprofile'] ?? '', 'base64').toString()) as { samples: number[] };
       expect(profile.samples.length).toBeGreaterThan(0);
     }
-    await configure({ clusterProfiler: null });
+    await patchDeveloper({ clusterProfiler: null });
   });
 }

@@ -3,8 +3,9 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { KubeVirt, Pod, VirtualMachineInstance } from '../../../src/api/index.js';
+import type { Pod, VirtualMachineInstance } from '../../../src/api/index.js';
 import { loadBrokenImages } from '../broken-images.js';
+import { setGates } from '../gates.js';
 import { apply, Console, cluster, eventsOf, eventually, find, kubectl, list, NAMESPACE } from '../harness.js';
 import { blockClaim, brokenGuests, CONFIG, claim, cloudGuest, everyVolume, fillPod, fromKernel, NODE } from '../volume-objects.js';
 
@@ -13,17 +14,6 @@ const MIB = 1024 * 1024;
 const BOOT_MS = 300_000;
 /** On the node, below a folder that is the node's own and goes with it. */
 const HOST_DIR = '/var/lib/kubevirt/vol-host';
-
-async function patchGates(gates: readonly string[] | null): Promise<void> {
-  const patch = { spec: { configuration: { developerConfiguration: { featureGates: gates } } } };
-  await kubectl('patch', 'kubevirt', 'kubevirt', '-n', 'kubevirt', '--type', 'merge', '-p', JSON.stringify(patch));
-}
-
-async function enableGates(): Promise<readonly string[] | undefined> {
-  const before = (await find<KubeVirt>('kubevirt', 'kubevirt', 'kubevirt'))?.spec?.configuration?.developerConfiguration?.featureGates;
-  await patchGates([...new Set([...(before ?? []), ...GATES])]);
-  return before;
-}
 
 async function waitPhase(name: string, phase: string): Promise<VirtualMachineInstance> {
   return eventually(
@@ -93,10 +83,10 @@ async function nodeFile(path: string): Promise<string> {
 }
 
 export function volumes(): void {
-  let gates: readonly string[] | undefined;
+  let restoreGates: () => Promise<void> = async () => undefined;
 
   beforeAll(async () => {
-    gates = await enableGates();
+    restoreGates = await setGates({ on: GATES });
     await apply(cloudGuest(), ...CONFIG);
     const claims = ['vol-fs', 'vol-filled', 'vol-imported', 'vol-shared'].map((name) => claim(name, '64Mi'));
     const filled = fillPod('vol-fill', {
@@ -112,7 +102,7 @@ export function volumes(): void {
   afterAll(async () => {
     await kubectl('delete', 'vmi,pvc,pods,configmaps,secrets,serviceaccounts', '-n', NAMESPACE, '-l', 'journey=volumes', '--timeout=120s');
     rmSync(await nodeFile(HOST_DIR), { recursive: true, force: true });
-    await patchGates(gates ?? null);
+    await restoreGates();
   });
 
   it('shows a guest every kind of volume as a disk', async () => {
