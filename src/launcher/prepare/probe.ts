@@ -1,11 +1,12 @@
 // Looks at the files and devices behind the disks: which are block devices, whether direct I/O works, how large their blocks are.
 // The converter chooses cache and I/O modes from that. Reads only.
 import { constants } from 'node:fs';
-import { open, readFile, stat, statfs } from 'node:fs/promises';
+import { open, stat, statfs } from 'node:fs/promises';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import type { BlockSizes, DescribedDisk, DiskBackend } from '../../core/converter/index.js';
 import { blockDevice, HOTPLUG_DISKS_DIR, hotplugBlockDevice } from '../../core/storage/paths.js';
+import { queueLimit } from '../../linux/block-device.js';
 
 const STAT_BLOCK_BYTES = 512;
 
@@ -49,13 +50,6 @@ async function probeBackend({ path, dataPath, backingPath }: DescribedDisk & { p
   const files = [dataPath ?? path, ...(backingPath === undefined ? [] : [backingPath])];
   const direct = await Promise.all(files.map(opensDirectly));
   return { directIo: direct.every(Boolean), preallocated: await isFullyAllocated(dataPath ?? path) };
-}
-
-async function queueLimit(device: number, name: string): Promise<number> {
-  // The kernel's encoding of device numbers in stat(2): 12 bits major, 20 bits minor, split.
-  const major = ((device >> 8) & 0xfff) | 0;
-  const minor = (device & 0xff) | ((device >> 12) & 0xfff00);
-  return Number(await readFile(`/sys/dev/block/${major}:${minor}/queue/${name}`, 'utf8'));
 }
 
 async function probeSizes(path: string): Promise<BlockSizes> {
