@@ -8,13 +8,17 @@ import { ROOT, runCommand, type Step, type StepContext } from './steps.js';
 export interface OracleGroup {
   /** As compare.mjs takes it: GROUP or GROUP/FILE. */
   readonly group: string;
-  /** Smallest share of cases that must agree; 0 only reports. */
+  /** Smallest share of cases that must agree. */
   readonly min: number;
 }
 
+const CONVERT = ['amd64', 'arm64', 's390x', 'context', 'examples', 'more'].map((file) => `convert/${file}`);
+const OTHERS = ['admit', 'gatemap', 'mutate', 'expand', 'describe', 'netnames', 'nft', 'nmstate', 'pod'];
+
 export const GROUPS: readonly OracleGroup[] = [
-  ...['admit', 'gatemap', 'mutate', 'expand', 'describe', 'netnames', 'nft', 'memory', 'dhcp'].map((group) => ({ group, min: 0.99 })),
-  ...['pod', 'convert', 'cloudinit', 'labels', 'nmstate'].map((group) => ({ group, min: 0 })),
+  ...[...OTHERS, ...CONVERT, 'memory', 'cloudinit', 'dhcp'].map((group) => ({ group, min: 0.99 })),
+  // One of the few cases has labels that end in a slash where the CPU's name and vendor are unknown; Kubernetes refuses such names.
+  { group: 'labels', min: 0.97 },
 ];
 
 /** Compared as a whole, by programs of our own: they print a figure in the same form and end with 1 where something differs. */
