@@ -19,6 +19,7 @@ import {
   type XmlNode,
 } from '../core/converter/index.js';
 import { type Domain, isLibvirtError } from '../libvirt/index.js';
+import { growRunning } from './grow-disks.js';
 import type { PreparedDomain } from './prepare/domain.js';
 import { parseCpuList } from './prepare/facts.js';
 import { text } from './text.js';
@@ -86,8 +87,10 @@ async function applyAll(ctx: Ctx, handle: Domain, changes: readonly DeviceChange
   return changes.length > 0;
 }
 
-export const updateDevices = ({ ctx, handle, vmi, prepared, live }: Update): Promise<boolean> =>
-  applyAll(ctx, handle, planDeviceChanges(vmi, prepared.tree, live));
+export async function updateDevices({ ctx, handle, vmi, prepared, live }: Update): Promise<boolean> {
+  await growRunning(ctx, handle, vmi, live);
+  return applyAll(ctx, handle, planDeviceChanges(vmi, prepared.tree, live));
+}
 
 export const plugHostDevices = ({ ctx, handle, prepared, live }: Update): Promise<boolean> =>
   applyAll(ctx, handle, planHostDevices(prepared.tree, live));

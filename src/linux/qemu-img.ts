@@ -51,6 +51,17 @@ export async function detectImageFormat(path: string, what = `the disk image ${p
   return 'qcow2';
 }
 
+/** Makes a raw image longer; what is new reads as zeros. */
+export async function growRaw(
+  ctx: Ctx,
+  run: Run,
+  path: string,
+  { bytes, isPreallocated }: { readonly bytes: bigint; readonly isPreallocated: boolean },
+): Promise<void> {
+  const allocation = isPreallocated ? ['--preallocation=falloc'] : [];
+  await run(ctx, 'qemu-img', ['resize', '-q', '-f', 'raw', ...allocation, path, bytes.toString()]);
+}
+
 /** A qcow2 of its own, or one over a backing image (then its size is the backing image's). */
 export async function createQcow2(ctx: Ctx, run: Run, path: string, content: Overlay | { readonly sizeBytes: bigint }): Promise<void> {
   const args = 'backing' in content ? ['-F', content.backingFormat, '-b', content.backing, path] : [path, content.sizeBytes.toString()];

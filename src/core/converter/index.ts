@@ -9,7 +9,7 @@ export { type DescribedDisk, type DescribedDomain, type DescribedInterface, desc
 export * from './facts.js';
 export type { HostCell, HostCpu, HostTopology } from './host-topology.js';
 export { type DeviceChange, planDeviceChanges, planHostDevices } from './live/device-changes.js';
-export { describeLive, type LiveDomain } from './live/live-domain.js';
+export { describeLive, deviceName, devicesOf, type LiveDomain, sourcePath } from './live/live-domain.js';
 export { type MemoryChange, planMemory } from './live/memory-device.js';
 export { parseXml } from './live/parse-xml.js';
 export { childOf, childrenOf, renderXml, type XmlNode } from './xml.js';

@@ -19,7 +19,7 @@ export interface DiskImagePlan {
 const CLAIM_FILE = 'disk.img';
 
 /** The smaller of what the claim asked for and what it got: another volume of its class may be just as large as asked. */
-function claimBytes({ capacity, requests }: PersistentVolumeClaimInfo): bigint | undefined {
+export function claimBytes({ capacity, requests }: PersistentVolumeClaimInfo): bigint | undefined {
   const sizes = [capacity?.storage, requests?.storage].flatMap((size) => (size === undefined ? [] : [quantityValue(size)]));
   return sizes.sort((a, b) => (a < b ? -1 : 1))[0];
 }

@@ -8,6 +8,7 @@ import { buildDomain, type DomainFacts, describeDomain, renderXml, reportDevices
 import type { LauncherInterface } from '../../core/network/caches.js';
 import type { Run } from '../../linux/exec.js';
 import type { VmiOptions } from '../../rpc/index.js';
+import { growImages } from '../grow-disks.js';
 import { placeContainerDisks } from './container-disks.js';
 import { makeCloudInit, makeDisks } from './disks.js';
 import { type FactSources, gatherFacts, translationCacheMiB } from './facts.js';
@@ -34,9 +35,10 @@ async function diskFacts(
   return facts;
 }
 
-async function convert(vmi: VirtualMachineInstance, facts: DomainFacts): Promise<XmlNode> {
+async function convert(ctx: Ctx, tools: PrepareTools, vmi: VirtualMachineInstance, facts: DomainFacts): Promise<XmlNode> {
   const draft = buildDomain(vmi, facts);
   const { disks, memoryBytes } = describeDomain(draft);
+  if (tools.isRunning !== true) await growImages(ctx, tools.run, vmi, disks);
   const probed = await probeDisks(vmi, await withoutAwaited(disks));
   return buildDomain(vmi, { ...facts, ...probed, translationCacheMiB: translationCacheMiB(BigInt(memoryBytes)) });
 }
@@ -67,7 +69,7 @@ export async function prepareDomain(
   // What the node agent made a tap for is attached to it, whether or not it says so again.
   const taps = Object.fromEntries(Object.keys(links).map((name) => [name, 'tap']));
   const interfaceAttachments = { ...taps, ...facts.interfaceAttachments };
-  const tree = await convert(vmi, { ...facts, ...disks, links, interfaceAttachments });
+  const tree = await convert(ctx, tools, vmi, { ...facts, ...disks, links, interfaceAttachments });
   const { type, memoryBytes } = describeDomain(tree);
   return { tree, xml: renderXml(tree), type, memoryBytes, devices: reportDevices(tree), interfaces };
 }

@@ -78,10 +78,12 @@ export function perform(deps: PerformDeps, ctx: Ctx, action: Action, launcher: L
   return step({ deps, ctx, action, launcher, vmi });
 }
 
-/** All of a VMI that the launcher acts upon: its spec, and which volumes have come to the pod. */
+/** All of a VMI that the launcher acts upon: its spec, which volumes have come to the pod, and how large their claims are. */
 function toldOf({ spec, status, metadata }: Vmi): string {
-  const plugged = (status?.volumeStatus ?? []).flatMap(({ name, phase, hotplugVolume }) => (hotplugVolume ? [[name, phase]] : []));
-  return JSON.stringify([spec, plugged, metadata.annotations?.[ANNOTATION.pauseAgentProbes]]);
+  const volumes = status?.volumeStatus ?? [];
+  const plugged = volumes.flatMap(({ name, phase, hotplugVolume }) => (hotplugVolume ? [[name, phase]] : []));
+  const sizes = volumes.flatMap(({ persistentVolumeClaimInfo: info }) => (info ? [[info.capacity, info.requests]] : []));
+  return JSON.stringify([spec, plugged, sizes, metadata.annotations?.[ANNOTATION.pauseAgentProbes]]);
 }
 
 async function prepare(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
