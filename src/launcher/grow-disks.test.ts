@@ -77,7 +77,7 @@ describe('while the guest runs', () => {
     domainXml(`<disk type='file'><source ${source}/><target dev='vda'/><alias name='ua-data'/></disk>`);
   const sees = (bytes: bigint): void => {
     const { stats } = parts.libvirt;
-    stats.set('block.count', 1).set('block.0.name', 'vda').set('block.0.capacity', bytes);
+    stats.set('block.count', 1).set('block.0.name', 'vda').set('block.0.capacity', Number(bytes));
   };
 
   beforeEach(async () => {
