@@ -11,6 +11,7 @@ export const LABEL = {
   vmiId: 'vmi.kubevirt.io/id',
   vmiName: 'kubevirt.io/vmi-name',
   cpuManager: 'kubevirt.io/cpumanager',
+  stateOf: 'persistent-state-for',
   managedBy: 'app.kubernetes.io/managed-by',
 } as const;
 

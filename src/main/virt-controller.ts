@@ -39,11 +39,12 @@ const flags = parseFlags(NAME, {
 const QEMU_TIMEOUT_SECONDS = 240;
 const QEMU_TIMEOUT_SPREAD = 120;
 
-const podContext = (facts: ClusterFacts, { vmi, pvcs }: Seen): PodContext => ({
+const podContext = (facts: ClusterFacts, { vmi, pvcs, stateClaim }: Seen): PodContext => ({
   config: facts.config(),
   launcherImage: flags['launcher-image'],
   imageVolumes: facts.imageVolumes(),
   pvcs,
+  ...(stateClaim?.metadata.name ? { backendStorageClaim: stateClaim.metadata.name } : {}),
   ...facts.namespace(vmi.metadata.namespace ?? ''),
   qemuTimeoutSeconds: QEMU_TIMEOUT_SECONDS + Math.floor(Math.random() * QEMU_TIMEOUT_SPREAD),
 });
@@ -56,6 +57,7 @@ class VirtController extends ControllerProcess {
     const facts = clusterFacts(this.manager, () => this.#kubernetesVersion);
     startVmController(this.manager, { random: Math.random, config: facts.config });
     startVmiController(this.manager, {
+      config: facts.config,
       launcherImage: flags['launcher-image'],
       renderPod: (seen) => renderLauncherPod(seen.vmi, podContext(facts, seen)),
       renderNetworks: (seen) => networkAnnotations(seen.vmi, podContext(facts, seen))[MULTUS_NETWORKS],

@@ -21,7 +21,6 @@ export interface GraphDeps {
 const GATE_OFF = badRequest('ObjectGraph feature gate not enabled: Unable to return object graph.');
 /** Set by what makes these objects. */
 const IPAM_VM_LABEL = 'kubevirt.io/vm';
-const STATE_LABEL = 'persistent-state-for';
 
 async function launcherPod({ client }: GraphDeps, vmi: VirtualMachineInstance | undefined): Promise<string | undefined> {
   if (!vmi?.metadata.uid || !vmi.metadata.namespace) return undefined;
@@ -57,7 +56,7 @@ async function factsOf(
   const [pod, ipam, state] = await Promise.all([
     launcherPod(deps, vmi),
     networks > 0 ? ipamClaims(deps, ns, name) : [],
-    deps.client.list(PERSISTENT_VOLUME_CLAIMS, { namespace: ns, labelSelector: `${STATE_LABEL}=${name}` }),
+    deps.client.list(PERSISTENT_VOLUME_CLAIMS, { namespace: ns, labelSelector: `${LABEL.stateOf}=${name}` }),
   ]);
   const stateClaims = state.items.map((pvc) => pvc.metadata.name ?? '').filter(Boolean);
   return { ...(pod ? { launcherPod: pod } : {}), ipamClaims: ipam, stateClaims };

@@ -136,6 +136,7 @@ export function startWorld(through: (inner: Transport) => Transport = (inner) =>
   });
   startVmController(manager, { random: () => 0, config: () => clusterConfigOf(world.configuration) });
   startVmiController(manager, {
+    config: () => clusterConfigOf(world.configuration),
     launcherImage: 'launcher:1',
     renderPod: ({ vmi }) => {
       if (world.unrenderable) throw new KvError('Invalid', world.unrenderable);

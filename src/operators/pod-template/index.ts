@@ -4,5 +4,5 @@ export { OWNER_NAME, OWNER_UID, renderHotplugPod, renderHotplugTriggerPod } from
 export { renderLauncherPod, renderMigrationTargetPod, renderTemporaryPod } from './launcher.js';
 export { controllerReference } from './metadata.js';
 export { MULTUS_NETWORKS, networkAnnotations } from './networks.js';
-export { needsBackendStorage } from './own-volumes.js';
+export { needsBackendStorage, tracksBlocks } from './own-volumes.js';
 export { isHotplugged } from './volumes.js';

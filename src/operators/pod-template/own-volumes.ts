@@ -47,7 +47,7 @@ const NETWORK_INFO: Parts = {
 
 const hasPersistentTpm = ({ spec }: VirtualMachineInstance): boolean => hasTpm(spec.domain) && spec.domain.devices.tpm?.persistent === true;
 const hasPersistentEfi = ({ spec }: VirtualMachineInstance): boolean => spec.domain.firmware?.bootloader?.efi?.persistent === true;
-const tracksBlocks = ({ status }: VirtualMachineInstance): boolean => {
+export const tracksBlocks = ({ status }: VirtualMachineInstance): boolean => {
   const state = status?.changedBlockTracking?.state;
   return state !== undefined && state !== '' && state !== 'Undefined' && state !== 'Disabled';
 };

@@ -1,20 +1,36 @@
 // Wires the VMI controller to a manager: informers, indexes, expectations, queue. Called by virt-controller's main.
-import { controllerOf, isDeleting, keyOf, type Pod, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
+import {
+  controllerOf,
+  isDeleting,
+  keyOf,
+  LABEL,
+  type ObjectKey,
+  type PersistentVolumeClaim,
+  type Pod,
+  type VirtualMachine,
+  type VirtualMachineInstance,
+} from '../../api/index.js';
 import { PERSISTENT_VOLUME_CLAIMS, PODS, STORAGE_CLASSES, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import { StaleGuard } from '../../runtime/stale-guard.js';
 import type { Controller, Manager } from '../../runtime/types.js';
 import { claimsOf, vmiKeyOfAttachment } from './attachments.js';
-import { ATTACHMENTS_BY_VMI, PODS_BY_OWNER, reconcileVmi, type VmiDeps, vmiKeysOfPod } from './reconciler.js';
+import { ATTACHMENTS_BY_VMI, PODS_BY_OWNER, reconcileVmi, STATE_CLAIMS, type VmiDeps, vmiKeysOfPod } from './reconciler.js';
 
 const VMIS_BY_CLAIM = 'claim';
 
 export interface VmiControllerOptions
-  extends Pick<VmiDeps, 'launcherImage' | 'renderPod' | 'renderNetworks' | 'renderAttachment' | 'renderTrigger'> {
+  extends Pick<VmiDeps, 'launcherImage' | 'config' | 'renderPod' | 'renderNetworks' | 'renderAttachment' | 'renderTrigger'> {
   readonly workers?: number;
 }
 
 /** Launcher and hotplug pods only: a cluster's other pods are none of our business. */
 export const VIRT_PODS = { labelSelector: 'kubevirt.io in (virt-launcher,hotplug-disk)' } as const;
+
+/** Key of the VMI whose state a claim keeps. */
+function stateKeys({ metadata }: PersistentVolumeClaim): ObjectKey[] {
+  const name = metadata.labels?.[LABEL.stateOf];
+  return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+}
 
 export function startVmiController(manager: Manager, { workers = 10, ...options }: VmiControllerOptions): Controller {
   const vmis = manager.informer(VIRTUAL_MACHINE_INSTANCES);
@@ -31,6 +47,7 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
   });
   pods.addIndex(ATTACHMENTS_BY_VMI, (pod) => [vmiKeyOfAttachment(pod)].filter((key) => key !== undefined));
   vmis.addIndex(VMIS_BY_CLAIM, (vmi) => claimsOf(vmi).map((name) => `${vmi.metadata.namespace}/${name}`));
+  pvcs.addIndex(STATE_CLAIMS, stateKeys);
   const gone = (pod: Pod): void => {
     for (const key of vmiKeysOfPod(pod)) expectations.observedDeletion(key, pod.metadata.uid ?? '');
   };
@@ -67,7 +84,7 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
       { informer: pods, keys: vmiKeysOfPod },
       // A VM that goes leaves its VMI's last finalizer to us; both have one name.
       { informer: vms, keys: (vm: VirtualMachine) => (isDeleting(vm) ? [keyOf(vm)] : []) },
-      { informer: pvcs, keys: (pvc) => vmis.store.byIndex(VMIS_BY_CLAIM, keyOf(pvc)).map(keyOf) },
+      { informer: pvcs, keys: (pvc) => [...vmis.store.byIndex(VMIS_BY_CLAIM, keyOf(pvc)).map(keyOf), ...stateKeys(pvc)] },
     ],
   });
 }

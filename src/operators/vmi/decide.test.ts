@@ -48,6 +48,30 @@ describe('decideVmi', () => {
   });
 });
 
+describe('a VM with state of its own', () => {
+  const withTpm = vmi({ spec: { domain: { devices: { tpm: { persistent: true } } } }, status: { phase: 'Pending' } });
+  const stateClaim = pvc('persistent-state-for-web-00000');
+  it.each<[string, Partial<Seen>, Step['do'][]]>([
+    ['gets a claim for it first', {}, ['createStateClaim']],
+    ['gets its pod when the claim is bound', { stateClaim: { ...stateClaim, status: { phase: 'Bound' } } }, ['createPod']],
+    ['waits while it is not', { stateClaim: { ...stateClaim, status: { phase: 'Pending' } } }, []],
+  ])('%s', (_title, parts, expected) => {
+    expect(decideVmi(seen({ vmi: withTpm, ...parts })).steps.map((s) => s.do)).toEqual(expected);
+  });
+
+  it('shows the claim among its volumes', () => {
+    const { vmi: next } = nextVmi(seen({ vmi: withTpm, stateClaim }, [ready]), undefined, NOW);
+    expect(next.status?.volumeStatus?.map(({ name }) => name)).toEqual(['persistent-state-for-web-00000', 'root']);
+  });
+
+  it('says what it waits for', () => {
+    expect(decideVmi(seen({ vmi: withTpm, stateClaim: { ...stateClaim, status: { phase: 'Pending' } } })).failure).toEqual({
+      reason: 'BackendStorageNotReady',
+      message: expect.stringContaining('shop/persistent-state-for-web-00000'),
+    });
+  });
+});
+
 describe('nextPhase', () => {
   const at = (phase: string, pod?: Pod, extra = {}): string =>
     nextPhase(seen({ vmi: vmi({ status: { phase }, metadata: extra }) }, pod ? [pod] : [])).phase;

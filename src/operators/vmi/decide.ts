@@ -1,13 +1,16 @@
 // What the VMI controller does next, as data. Pure: one snapshot in, steps and at most one failure out.
 import { FINALIZER, isDeleting, type Pod } from '../../api/index.js';
+import { needsBackendStorage } from '../pod-template/index.js';
 import { decideHotplug, type HotplugStep } from './hotplug.js';
 import { isPodFinal } from './pod-state.js';
 import { type Failure, isFinal, phaseOf, type Seen } from './seen.js';
+import { isStateClaimUsable } from './state-claim.js';
 import { text } from './text.js';
 import { missingClaims } from './volumes.js';
 
 export type Step =
   | { readonly do: 'ensureFinalizer' }
+  | { readonly do: 'createStateClaim' }
   | { readonly do: 'createPod' }
   | { readonly do: 'deletePod'; readonly pod: Pod }
   | HotplugStep;
@@ -32,6 +35,16 @@ function missingClaim(seen: Seen): Plan | undefined {
   return { steps: [], failure: { reason: 'FailedPvcNotFound', message } };
 }
 
+/** Its own claim comes first; the pod follows once it can be mounted. */
+function missingState(seen: Seen): Plan | undefined {
+  if (!needsBackendStorage(seen.vmi)) return undefined;
+  const { stateClaim } = seen;
+  if (!stateClaim) return { steps: [{ do: 'createStateClaim' }] };
+  if (isStateClaimUsable(seen, stateClaim)) return undefined;
+  const message = text.statePending(`${seen.vmi.metadata.namespace}/${stateClaim.metadata.name}`);
+  return { steps: [], failure: { reason: 'BackendStorageNotReady', message } };
+}
+
 export function decideVmi(seen: Seen): Plan {
   if (!seen.settled) return { steps: [] };
   const plan = decideGuest(seen);
@@ -44,5 +57,5 @@ function decideGuest(seen: Seen): Plan {
   if (!seen.vmi.metadata.finalizers?.includes(FINALIZER.vmi)) return { steps: [{ do: 'ensureFinalizer' }] };
   const phase = phaseOf(seen.vmi);
   if (seen.pod || (phase !== '' && phase !== 'Pending')) return { steps: [] };
-  return missingClaim(seen) ?? { steps: [{ do: 'createPod' }] };
+  return missingClaim(seen) ?? missingState(seen) ?? { steps: [{ do: 'createPod' }] };
 }

@@ -16,10 +16,11 @@ import {
 import { metaTime } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, isKvError, KvError, messageOf } from '../../base/errors.js';
+import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { EXPECTATION_RECHECK_MS } from '../../runtime/expectations.js';
 import { changeFinalizers, finalizerOps } from '../../runtime/finalizers.js';
 import { deepEqual } from '../../runtime/patch.js';
-import { PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
+import { PERSISTENT_VOLUME_CLAIMS, PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
 import { claimsOf, vmiKeyOfAttachment, worksFor } from './attachments.js';
@@ -30,6 +31,7 @@ import { ATTACHED_NETWORKS, changedAttachments } from './networks.js';
 import { currentPod, isLauncherOf, isPodReady } from './pod-state.js';
 import { isFinal, isHandedOver, type Seen } from './seen.js';
 import { mountPatienceMs } from './slow-mount.js';
+import { renderStateClaim, stateClaimOf } from './state-claim.js';
 import { canWait, handedOverPatch, isQuiet, nextVmi, QUICK_START_MS, transitionEvents, unpausedGate } from './status.js';
 import { text } from './text.js';
 import { isAttaching, QUICK_ATTACH_MS } from './volumes.js';
@@ -38,6 +40,8 @@ import { isAttaching, QUICK_ATTACH_MS } from './volumes.js';
 export const PODS_BY_OWNER = 'owner';
 /** The same of attachment pods by the key of their VMI. */
 export const ATTACHMENTS_BY_VMI = 'vmi';
+/** Index of the claim store: claims that keep a VM's state, by the key of its VMI. */
+export const STATE_CLAIMS = 'state';
 const LATE = 'WaitForFirstConsumer';
 
 export interface VmiDeps {
@@ -53,6 +57,7 @@ export interface VmiDeps {
   /** The same for the launcher pods, by their own key. */
   readonly stalePods: StaleGuard;
   readonly launcherImage: string;
+  readonly config: () => ClusterConfig;
   /** The launcher pod for this VMI under the current configuration; throws KvError Invalid when it cannot be rendered. */
   readonly renderPod: (seen: Seen) => Pod;
   /** The annotation by which the CNI brings secondary networks; undefined without any. */
@@ -73,6 +78,7 @@ function observe(d: VmiDeps, key: ObjectKey): Seen | undefined {
     attachments: d.pods.byIndex(ATTACHMENTS_BY_VMI, key).filter((p) => worksFor(p, vmi)),
     pod: currentPod(pods, vmi),
     pvcs: pvcsOf(d, vmi),
+    stateClaim: stateClaimOf(vmi, d.pvcs.byIndex(STATE_CLAIMS, key)),
     lateClasses: new Set(
       d.classes
         .list()
@@ -117,6 +123,18 @@ async function createPod(d: VmiDeps, key: ObjectKey, seen: Seen): Promise<Pod> {
   }
 }
 
+/** Repeated, it finds the claim of the first time. */
+async function createStateClaim(d: VmiDeps, vmi: VirtualMachineInstance): Promise<PersistentVolumeClaim> {
+  const claim = renderStateClaim(vmi, d.config(), d.classes.list());
+  try {
+    return await d.client.create(PERSISTENT_VOLUME_CLAIMS, claim);
+  } catch (err) {
+    const found = hasCode(err, 'AlreadyExists') ? await d.client.find(PERSISTENT_VOLUME_CLAIMS, keyOf(claim)) : undefined;
+    if (found && stateClaimOf(vmi, [found])) return found;
+    throw err;
+  }
+}
+
 async function deletePod(d: VmiDeps, key: ObjectKey, vmi: VirtualMachineInstance, pod: Pod): Promise<void> {
   const { name = '', namespace = '', uid = '' } = pod.metadata;
   d.expectations.expectDeletion(key, uid);
@@ -138,6 +156,8 @@ async function perform(d: VmiDeps, key: ObjectKey, seen: Seen, step: Step): Prom
     case 'ensureFinalizer':
       await changeFinalizers(d.client, VIRTUAL_MACHINE_INSTANCES, seen.vmi, { add: [FINALIZER.vmi] });
       return seen;
+    case 'createStateClaim':
+      return { ...seen, stateClaim: await createStateClaim(d, seen.vmi) };
     case 'createPod': {
       const pod = await createPod(d, key, seen);
       return { ...seen, pods: [...seen.pods, pod], pod };
@@ -249,7 +269,10 @@ function retried(error: unknown): unknown {
     : error;
 }
 
-const failureReason = (plan: Plan): string => (plan.steps.some((s) => s.do.startsWith('delete')) ? 'FailedDelete' : 'FailedCreate');
+function failureReason({ steps }: Plan): string {
+  if (steps.some((s) => s.do === 'createStateClaim')) return 'FailedBackendStorageCreate';
+  return steps.some((s) => s.do.startsWith('delete')) ? 'FailedDelete' : 'FailedCreate';
+}
 
 /** Key of the VMI that a launcher or attachment pod belongs to. */
 export function vmiKeysOfPod(pod: Pod): ObjectKey[] {

@@ -11,6 +11,8 @@ export interface Seen {
   readonly pod: Pod | undefined;
   /** Claims by name, in the VMI's namespace. */
   readonly pvcs: ReadonlyMap<string, PersistentVolumeClaim>;
+  /** Claim that keeps firmware variables and TPM across restarts, where the VMI needs one and it is there. */
+  readonly stateClaim?: PersistentVolumeClaim | undefined;
   /** Storage classes that bind a claim only when a pod asks for it. */
   readonly lateClasses: ReadonlySet<string>;
   /** A VM controls the VMI and still exists. */

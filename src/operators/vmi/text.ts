@@ -8,6 +8,10 @@ export const text = {
   privilegedNamespace: (vmi: string, why: string) =>
     `failed to render launch manifest: failed to create pod for vmi ${vmi}, it needs a privileged namespace to run: ${why}`,
   pvcMissing: (pvc: string) => `PVC ${pvc} does not exist, waiting for it to appear`,
+  statePending: (pvc: string) =>
+    `PVC pending: ${pvc}, which keeps the firmware variables and the TPM of this VM, is not bound yet; see kubectl describe pvc ${pvc.slice(pvc.indexOf('/') + 1)}`,
+  noStateClass: (vmi: string) =>
+    `no storage class for the claim that keeps the firmware variables and the TPM of ${vmi}: mark one as the default, or set spec.configuration.vmStateStorageClass in the KubeVirt CR`,
   attached: (pod: string, volume: string) => `Created hotplug attachment pod ${pod}, for volume ${volume}`,
   attachFailed: (why: string) => `Error creating hotplug attachment pod: ${why}`,
   attachmentStarts: (pod: string) => `waiting for the hotplug attachment pod ${pod} to start`,

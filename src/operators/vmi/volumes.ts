@@ -46,6 +46,13 @@ function entryOf(seen: Seen, name: string, claim: string | undefined): VolumeSta
   };
 }
 
+/** Not in the spec, but as much a part of the VM as its volumes: it has to be there wherever the guest goes. */
+function stateEntry({ vmi }: Seen, claim: PersistentVolumeClaim): VolumeStatus {
+  const { name = '' } = claim.metadata;
+  const known = vmi.status?.volumeStatus?.find((entry) => entry.name === name);
+  return { target: '', ...known, name, persistentVolumeClaimInfo: claimInfo(name, claim) };
+}
+
 /** Phases of a volume that no pod has brought yet, or no more. */
 const FRESH: ReadonlySet<string> = new Set(['', 'Pending', 'Bound', 'UnMountedFromPod']);
 
@@ -127,7 +134,10 @@ export function nextVolumeStatus(seen: Seen, at: At): VolumeStatus[] {
     .filter(({ name }) => !plugged.has(name))
     .map((volume) => entryOf(seen, volume.name, claimOf(volume)));
   const leaving = (vmi.status?.volumeStatus ?? []).filter((entry) => !wanted.has(entry.name) && isLeaving(entry));
-  const entries = [...own, ...plugs.map((plug) => pluggedEntry(seen, plug, at)), ...leaving].filter((entry) => entry !== undefined);
+  const state = seen.stateClaim ? [stateEntry(seen, seen.stateClaim)] : [];
+  const entries = [...own, ...state, ...plugs.map((plug) => pluggedEntry(seen, plug, at)), ...leaving].filter(
+    (entry) => entry !== undefined,
+  );
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
