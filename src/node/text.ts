@@ -27,6 +27,8 @@ export const text = {
   noKvm: (node: string): string =>
     `node ${node} has no /dev/kvm and emulation is not allowed: enable hardware virtualization on the node, or set ` +
     'spec.configuration.developerConfiguration.useEmulation in the KubeVirt CR',
+  cannotLock: (vm: string, process: string, bytes: bigint): string =>
+    `cannot let ${process} of VM ${vm} lock ${bytes} B of memory, which its devices need: virt-handler must run with CAP_SYS_RESOURCE on this node`,
   diskNotReady: (volume: string): string =>
     `containerdisk ${volume} still not ready after one minute: check that the container volume${volume} of the launcher pod runs`,
   noSuchFile: (volume: string, path: string): string => `there is no ${path} in the image of volume ${volume}`,

@@ -1,5 +1,6 @@
 // A device plugin against a stand-in for the kubelet that speaks the real protocol over real sockets.
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { credentials, loadPackageDefinition, Server, ServerCredentials } from '@grpc/grpc-js';
@@ -9,6 +10,7 @@ import { systemClock } from '../../src/base/clock.js';
 import { makeCtx } from '../../src/base/context.js';
 import { silentLogger } from '../../src/base/logger.js';
 import { createDevicePlugin, type DeviceSpec } from '../../src/node/devices/device-plugin.js';
+import { claimDevices } from '../../src/node/devices/ownership.js';
 import { createDevicePlugins } from '../../src/node/devices/plugins.js';
 
 const SPEC: DeviceSpec = { name: 'kvm', resourceName: 'devices.kubevirt.io/kvm', path: '/dev/kvm', permissions: 'rw' };
@@ -132,5 +134,24 @@ describe('device plugin', () => {
 
     kubelet = await startKubelet(dir);
     await vi.waitFor(() => expect(plugins.ready()).toBe(true), { timeout: 5_000 });
+  });
+});
+
+describe('ownership of the devices of a pod', () => {
+  const USER = 107;
+  const device = (path: string): string => {
+    execFileSync('mknod', [path, 'c', '1', '3']);
+    return path;
+  };
+  const ownersOf = (...paths: string[]): Promise<number[]> => Promise.all(paths.map(async (path) => (await stat(path)).uid));
+
+  it('goes to the user of the launcher, files and what is missing aside', async () => {
+    const usb = join(dir, 'bus/usb');
+    await mkdir(join(usb, '001'), { recursive: true });
+    const [kvm, plugged] = [device(join(dir, 'kvm-node')), device(join(usb, '001/002'))];
+    await writeFile(join(usb, '001/readme'), 'no device');
+    const self = { process: { pid: process.pid, startTime: '0' }, uid: USER };
+    await claimDevices(self, [kvm, join(dir, 'missing')], [usb, join(dir, 'no-folder')]);
+    expect(await ownersOf(kvm, plugged, join(usb, '001/readme'))).toEqual([USER, USER, 0]);
   });
 });

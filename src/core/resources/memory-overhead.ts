@@ -3,6 +3,7 @@
 // must stay below it. Pure arithmetic on the VMI's spec.
 import type { Probe, VirtualMachineInstance, VirtualMachineInstanceSpec } from '../../api/index.js';
 import { type Amount, addAmounts, amountOf, amountValue, parseQuantity } from '../../api/quantity.js';
+import type { ClusterConfig } from '../config/cluster-config.js';
 import { hasDownwardMetricsVolume, hasGraphics, hasTpm, hasVfioDevice, isSev } from './devices.js';
 import { isGuaranteed, vcpuCount } from './vcpu.js';
 
@@ -88,3 +89,11 @@ export function memoryOverhead(vmi: VirtualMachineInstance, { arch, ratio, bindi
   const own = [pageTables(spec), amountOf(mebibytes(spec, arch) * MIB), ...(reserved === undefined ? [] : [parseQuantity(reserved)])];
   return addAmounts(stretched(own.reduce(addAmounts, amountOf(0)), ratio), networkOverhead(spec, bindings));
 }
+
+/** With what the cluster sets. */
+export const overheadOf = (vmi: VirtualMachineInstance, config: ClusterConfig): Amount =>
+  memoryOverhead(vmi, {
+    arch: vmi.spec.architecture || config.defaultArchitecture,
+    ratio: config.spec.additionalGuestMemoryOverheadRatio,
+    bindings: config.spec.network?.binding as BindingOverheads | undefined,
+  });

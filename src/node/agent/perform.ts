@@ -4,9 +4,11 @@ import { ANNOTATION, isFinalPhase, type VirtualMachineInstance } from '../../api
 import type { Ctx } from '../../base/context.js';
 import { hasCode, isKvError, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
+import { lockedMemoryBytes } from '../../core/resources/locked-memory.js';
 import { HOTPLUG_DISKS_DIR } from '../../core/storage/paths.js';
 import { isSameProcess } from '../../linux/proc.js';
 import type { EventRecorder, Next } from '../../runtime/types.js';
+import { allowLockedMemory } from '../devices/memlock.js';
 import { claimDevices, hasKvm } from '../devices/ownership.js';
 import type { ContainerDisks } from '../disks/container-disks.js';
 import { ensureDiskImages } from '../disks/disk-images.js';
@@ -138,6 +140,8 @@ async function requireKvm(deps: PerformDeps, launcher: Launcher): Promise<void> 
 
 /** Tells the launcher what shall be, and asks at once what has become of it: the notification may take longer. */
 async function sync(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
+  const locked = lockedMemoryBytes(vmi, deps.config());
+  if (locked !== undefined) await allowLockedMemory(ctx, { podUid: launcher.ghost.podUid, bytes: locked, vm: launcher.key });
   ctx.log.info({ uid: launcher.ghost.uid, phase: vmi.status?.phase }, 'Synchronizing with the launcher');
   await clientOf(launcher).syncVirtualMachine(vmi, syncOptions(vmi, deps.config()));
   launcher.syncedSpec = toldOf(vmi);

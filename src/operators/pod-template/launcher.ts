@@ -2,9 +2,8 @@
 // guest, by the migration controller for a target, and for claims that wait for their first consumer.
 import type { Container, Pod, PodSpec, VirtualMachineInstance } from '../../api/index.js';
 import { ANNOTATION, POD_UNPAUSED_CONDITION } from '../../api/labels.js';
-import type { Amount } from '../../api/quantity.js';
 import { guestHostname } from '../../core/network/hostname.js';
-import { type BindingOverheads, memoryOverhead } from '../../core/resources/memory-overhead.js';
+import { overheadOf } from '../../core/resources/memory-overhead.js';
 import { computeContainer, graceSeconds, KILL_MARGIN_SECONDS } from './compute.js';
 import { containerDisks, pullSecrets } from './container-disks.js';
 import type { PodContext } from './context.js';
@@ -25,14 +24,6 @@ function allParts(vmi: VirtualMachineInstance, ctx: PodContext): AllParts {
     ...filesystemParts(vmi, ctx),
     ...hookParts(vmi, ctx),
   ]);
-}
-
-function overheadOf(vmi: VirtualMachineInstance, { config }: PodContext): Amount {
-  return memoryOverhead(vmi, {
-    arch: vmi.spec.architecture || config.defaultArchitecture,
-    ratio: config.spec.additionalGuestMemoryOverheadRatio,
-    bindings: config.spec.network?.binding as BindingOverheads | undefined,
-  });
 }
 
 function serviceAccount(vmi: VirtualMachineInstance): Pick<PodSpec, 'automountServiceAccountToken' | 'serviceAccountName'> {
@@ -86,7 +77,7 @@ function podSpec(vmi: VirtualMachineInstance, ctx: PodContext, parts: AllParts, 
 
 /** Throws KvError Invalid when the VMI cannot be rendered, NotFound or NotReady while something it names is missing. */
 export function renderLauncherPod(vmi: VirtualMachineInstance, ctx: PodContext): Pod {
-  const overhead = overheadOf(vmi, ctx);
+  const overhead = overheadOf(vmi, ctx.config);
   const parts = allParts(vmi, ctx);
   return {
     apiVersion: 'v1',
