@@ -13,6 +13,8 @@ export interface FakeLauncher {
   domain: DomainReport | undefined;
   /** Thrown by the next syncs. */
   syncError: Error | undefined;
+  /** Called when the domain is to be deleted. */
+  onDelete: (() => void) | undefined;
   /** The guest ignores the power button. */
   isDeaf: boolean;
   /** libvirt is up: the socket gets its final name. */
@@ -55,6 +57,7 @@ export async function startFakeLauncher(options: FakeLauncherOptions): Promise<F
     commands: [],
     domain: undefined,
     syncError: undefined,
+    onDelete: undefined,
     isDeaf: false,
     publish: () => rename(join(sockets, 'launcher-init-sock'), join(sockets, 'launcher-sock')),
     async set(status, reason, spec) {
@@ -89,6 +92,7 @@ export async function startFakeLauncher(options: FakeLauncherOptions): Promise<F
     }),
     killVirtualMachine: command('kill', () => assign('Shutoff', 'Destroyed')),
     deleteVirtualMachine: command('delete', () => {
+      launcher.onDelete?.();
       launcher.domain = undefined;
     }),
     pauseVirtualMachine: command('pause', () => assign('Paused', 'User')),

@@ -291,6 +291,21 @@ describe('running', () => {
     expect(writes.at(-1)?.status).toMatchObject({ phase: 'Failed', reason: 'LauncherUnresponsive' });
   });
 
+  it('takes a launcher that vanishes while it is told to delete its domain for one that is done', async () => {
+    await run();
+    const known = launchers.get(UID);
+    if (!known) throw new Error('the launcher is not known');
+    launcher.onDelete = () => {
+      known.isolation = { process: { pid: 1, startTime: 'of another' }, uid: 0 };
+      throw new KvError('LauncherUnreachable', 'the peer hung up');
+    };
+    await launcher.set('Shutoff', 'Shutdown');
+    await reconcile();
+    expect(writes.map((vmi) => vmi.status?.phase)).toEqual(['Succeeded']);
+    expect(steps).toEqual(['unmount']);
+    expect([await ghosts(), launchers.all()]).toEqual([[], []]);
+  });
+
   it('fails a VMI whose domain vanished, instead of starting another guest', async () => {
     await run();
     launcher.domain = undefined;

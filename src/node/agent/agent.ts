@@ -2,7 +2,7 @@
 // virt-controller sets at the hand-over, and by the launchers that an earlier process managed. Knows no Linux; see perform.ts.
 import { isFinalPhase, type ObjectKey, type VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
-import { KvError } from '../../base/errors.js';
+import { hasCode, KvError } from '../../base/errors.js';
 import { readSelinuxContext } from '../../linux/proc.js';
 import type { Next, Reconcile } from '../../runtime/types.js';
 import type { Launcher } from '../launchers/launcher.js';
@@ -82,7 +82,11 @@ async function settle(deps: AgentDeps, ctx: Ctx, launcher: Launcher, given: Vmi 
     const after = isOpen(vmi) ? await report(deps, ctx, launcher, vmi, acted.error) : vmi;
     if (acted.error !== undefined && !(isOpen(vmi) && !isOpen(after))) throw acted.error;
     // What was done, or written, asks for the next step at once.
-    const hasMoved = acted.done === 'delete' || after?.status?.phase !== vmi?.status?.phase || (acted.done === 'kill' && !isOpen(vmi));
+    const hasMoved =
+      acted.done === 'delete' ||
+      acted.done === 'lost' ||
+      after?.status?.phase !== vmi?.status?.phase ||
+      (acted.done === 'kill' && !isOpen(vmi));
     if (!hasMoved) return acted.result;
     vmi = after;
   }
@@ -105,6 +109,10 @@ async function act(deps: AgentDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi | und
     ctx.log.debug({ action, domain: launcher.domain?.status, launcher: launcher.state }, 'Decided');
     return { done: action.kind, result: await perform(deps, ctx, action, launcher, vmi), error: undefined };
   } catch (error) {
+    // It went while it was being told something: no failure, but news.
+    if (hasCode(error, 'LauncherUnreachable') && (await deps.launchers.giveUpIfEnded(ctx, launcher))) {
+      return { done: 'lost', result: undefined, error: undefined };
+    }
     return { done: 'failed', result: undefined, error };
   }
 }

@@ -83,7 +83,7 @@ export class Launchers {
   /** Moves the launcher towards 'ready'. Throws only what a retry or a person must settle. */
   async adopt(ctx: Ctx, launcher: Launcher): Promise<void> {
     if (launcher.state === 'unresponsive') return;
-    if (launcher.state === 'ready') return this.#checkAlive(ctx, launcher);
+    if (launcher.state === 'ready') return void (await this.giveUpIfEnded(ctx, launcher));
     try {
       await this.#approach(ctx, launcher);
       answered(launcher);
@@ -94,10 +94,11 @@ export class Launchers {
     }
   }
 
-  async #checkAlive(ctx: Ctx, launcher: Launcher): Promise<void> {
-    if (launcher.isolation !== undefined && !(await isSameProcess(launcher.isolation.process))) {
-      await this.giveUp(ctx, launcher, 'its process has ended');
-    }
+  /** True when its process is no more; the launcher counts as lost then. */
+  async giveUpIfEnded(ctx: Ctx, launcher: Launcher): Promise<boolean> {
+    if (launcher.isolation === undefined || (await isSameProcess(launcher.isolation.process))) return false;
+    await this.giveUp(ctx, launcher, 'its process has ended');
+    return true;
   }
 
   async #approach(ctx: Ctx, launcher: Launcher): Promise<void> {
@@ -226,7 +227,7 @@ export class Launchers {
   /** One look of the watchdog: dials the launcher and gives it up when it was silent for too long. */
   async probe(ctx: Ctx, launcher: Launcher): Promise<void> {
     if (launcher.state !== 'ready' || launcher.client === undefined) return;
-    await this.#checkAlive(ctx, launcher);
+    if (await this.giveUpIfEnded(ctx, launcher)) return;
     if (await isListening(launcher.client.socketPath)) answered(launcher);
     else if (silence(ctx, launcher) > this.#options.watchdogMs) await this.giveUp(ctx, launcher, 'it does not answer');
   }
