@@ -11,6 +11,8 @@ const deletingScheduled = nodeVmi({ metadata: { deletionTimestamp: metaTime(NOW)
 const final = nodeVmi({ status: { phase: 'Succeeded' } });
 const startedAgo = (ms: number) => ({ spec: { gracePeriodStartedAt: new Date(NOW - ms).toISOString() } });
 
+const attested = (keys: object) => nodeVmi({ spec: { domain: { devices: {}, launchSecurity: { sev: { attestation: {}, ...keys } } } } });
+
 describe('decide', () => {
   it.each<[string, Partial<Seen>, object]>([
     ['starts a scheduled VMI', {}, { kind: 'start' }],
@@ -19,6 +21,9 @@ describe('decide', () => {
     ['lets the phase follow a running domain first', { domain: nodeDomain('Running') }, { kind: 'nothing' }],
     ['updates a running VMI', { vmi: running, domain: nodeDomain('Running') }, { kind: 'update' }],
     ['leaves a paused guest to the launcher', { vmi: running, domain: nodeDomain('Paused', { reason: 'User' }) }, { kind: 'update' }],
+    ['waits for the session of a guest to be attested', { vmi: attested({}) }, { kind: 'nothing' }],
+    ['starts it once its owner has set it up', { vmi: attested({ session: 's', dhCert: 'c' }) }, { kind: 'start' }],
+    ['prepares it meanwhile', { vmi: attested({}), launcher: 'initialising' }, { kind: 'prepare' }],
     ['leaves earlier phases alone', { vmi: nodeVmi({ status: { phase: 'Scheduling' } }) }, { kind: 'nothing' }],
     ['waits while libvirt is confused', { vmi: running, domain: nodeDomain('Unknown') }, { kind: 'wait', afterMs: 5000 }],
 

@@ -107,5 +107,12 @@ function goOn({ launcher }: Seen, vmi: VirtualMachineInstance): Action {
   if (phase !== 'Scheduled' && phase !== 'Running') return nothing(`phase ${phase ?? 'none'} is not the node's to handle`);
   if (launcher === 'starting') return wait(SOCKET_POLL_MS, 'the launcher has not opened its socket yet');
   if (phase === 'Running') return { kind: 'update' };
-  return { kind: launcher === 'initialising' ? 'prepare' : 'start' };
+  if (launcher === 'initialising') return { kind: 'prepare' };
+  return awaitsSession(vmi) ? nothing('its owner has not set up the SEV session yet') : { kind: 'start' };
+}
+
+/** A guest that is to be attested starts with the keys of its owner, which come by sev/setupsession. */
+function awaitsSession({ spec }: VirtualMachineInstance): boolean {
+  const sev = spec.domain.launchSecurity?.sev;
+  return sev?.attestation !== undefined && (!sev.session || !sev.dhCert);
 }
