@@ -48,7 +48,8 @@ interface CloudInitVolume {
   readonly given: Given;
 }
 
-const LAYOUT = {
+/** Where each part lies inside the ISO. */
+export const CLOUD_INIT_LAYOUT = {
   noCloud: { volumeId: 'cidata', user: 'user-data', meta: 'meta-data', network: 'network-config' },
   configDrive: {
     volumeId: 'config-2',
@@ -68,7 +69,7 @@ export function renderCloudInit(vmi: VirtualMachineInstance, facts: CloudInitFac
   const { namespace = '', name = '' } = vmi.metadata;
   const keys = sshKeys(vmi, volume.source, facts);
   const { user, network } = contents(volume, facts.secrets[volume.name]);
-  const layout = LAYOUT[volume.source];
+  const layout = CLOUD_INIT_LAYOUT[volume.source];
   const meta = volume.source === 'noCloud' ? noCloudMetadata(vmi, keys, facts) : configDriveMetadata(vmi, keys, facts);
   return {
     source: volume.source,
@@ -164,7 +165,7 @@ function sshKeys(vmi: VirtualMachineInstance, source: CloudInitSource, { secrets
 type Fields = ReadonlyMap<string, unknown>;
 
 function noCloudMetadata(vmi: VirtualMachineInstance, keys: readonly string[], facts: CloudInitFacts): string {
-  return json(
+  return cloudInitJson(
     new Map<string, unknown>([
       ['instance-type', instanceType(vmi)],
       ['instance-id', instanceUuid(vmi, facts)],
@@ -175,7 +176,7 @@ function noCloudMetadata(vmi: VirtualMachineInstance, keys: readonly string[], f
 }
 
 function configDriveMetadata(vmi: VirtualMachineInstance, keys: readonly string[], facts: CloudInitFacts): string {
-  return json(
+  return cloudInitJson(
     new Map<string, unknown>([
       ['instance_type', instanceType(vmi)],
       ['instance_id', `${vmi.metadata.name}.${vmi.metadata.namespace}`],
@@ -216,11 +217,11 @@ const deviceFields = (device: TaggedDevice): Fields =>
  * Metadata as launchers have always written it, byte for byte: fields in a fixed order, characters that HTML gives a meaning escaped.
  * Guests compare metadata between boots.
  */
-function json(value: unknown): string {
+export function cloudInitJson(value: unknown): string {
   if (value instanceof Map) {
     const fields = [...(value as Fields)].filter(([, field]) => field !== undefined);
-    return `{${fields.map(([key, field]) => `${json(key)}:${json(field)}`).join(',')}}`;
+    return `{${fields.map(([key, field]) => `${cloudInitJson(key)}:${cloudInitJson(field)}`).join(',')}}`;
   }
-  if (Array.isArray(value)) return `[${value.map(json).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map(cloudInitJson).join(',')}]`;
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -902,6 +902,312 @@ export const descriptor = {
       }
      }
     },
+    "hooks": {
+     "nested": {
+      "info": {
+       "nested": {
+        "Info": {
+         "methods": {
+          "Info": {
+           "requestType": "InfoParams",
+           "responseType": "InfoResult"
+          }
+         }
+        },
+        "InfoParams": {
+         "fields": {}
+        },
+        "InfoResult": {
+         "fields": {
+          "name": {
+           "type": "string",
+           "id": 1
+          },
+          "hookPoints": {
+           "rule": "repeated",
+           "type": "HookPoint",
+           "id": 3
+          },
+          "versions": {
+           "rule": "repeated",
+           "type": "string",
+           "id": 4
+          }
+         }
+        },
+        "HookPoint": {
+         "fields": {
+          "name": {
+           "type": "string",
+           "id": 1
+          },
+          "priority": {
+           "type": "int32",
+           "id": 2
+          }
+         }
+        }
+       }
+      },
+      "plugins": {
+       "nested": {
+        "v1alpha1": {
+         "nested": {
+          "DomainHookService": {
+           "methods": {
+            "MutateDomain": {
+             "requestType": "MutateDomainRequest",
+             "responseType": "MutateDomainResponse"
+            }
+           }
+          },
+          "SidecarContext": {
+           "fields": {
+            "invocation_context": {
+             "type": "string",
+             "id": 1
+            }
+           }
+          },
+          "MutateDomainRequest": {
+           "fields": {
+            "domain_type": {
+             "type": "string",
+             "id": 1
+            },
+            "domain": {
+             "type": "bytes",
+             "id": 2
+            },
+            "vmi": {
+             "type": "bytes",
+             "id": 3
+            },
+            "sidecar_context": {
+             "type": "SidecarContext",
+             "id": 4
+            }
+           }
+          },
+          "MutateDomainResponse": {
+           "fields": {
+            "domain": {
+             "type": "bytes",
+             "id": 1
+            }
+           }
+          },
+          "NodeHookService": {
+           "methods": {
+            "ExecuteNodeHook": {
+             "requestType": "ExecuteNodeHookRequest",
+             "responseType": "ExecuteNodeHookResponse"
+            }
+           }
+          },
+          "NodeContext": {
+           "fields": {
+            "node_name": {
+             "type": "string",
+             "id": 1
+            }
+           }
+          },
+          "ExecuteNodeHookRequest": {
+           "fields": {
+            "hookPoint": {
+             "type": "string",
+             "id": 1
+            },
+            "vmi": {
+             "type": "bytes",
+             "id": 2
+            },
+            "node_context": {
+             "type": "NodeContext",
+             "id": 3
+            }
+           }
+          },
+          "ExecuteNodeHookResponse": {
+           "fields": {}
+          }
+         }
+        }
+       }
+      },
+      "v1alpha1": {
+       "nested": {
+        "Callbacks": {
+         "methods": {
+          "OnDefineDomain": {
+           "requestType": "OnDefineDomainParams",
+           "responseType": "OnDefineDomainResult"
+          }
+         }
+        },
+        "OnDefineDomainParams": {
+         "fields": {
+          "domainXML": {
+           "type": "bytes",
+           "id": 1
+          },
+          "vmi": {
+           "type": "bytes",
+           "id": 2
+          }
+         }
+        },
+        "OnDefineDomainResult": {
+         "fields": {
+          "domainXML": {
+           "type": "bytes",
+           "id": 1
+          }
+         }
+        }
+       }
+      },
+      "v1alpha2": {
+       "nested": {
+        "Callbacks": {
+         "methods": {
+          "OnDefineDomain": {
+           "requestType": "OnDefineDomainParams",
+           "responseType": "OnDefineDomainResult"
+          },
+          "PreCloudInitIso": {
+           "requestType": "PreCloudInitIsoParams",
+           "responseType": "PreCloudInitIsoResult"
+          }
+         }
+        },
+        "OnDefineDomainParams": {
+         "fields": {
+          "domainXML": {
+           "type": "bytes",
+           "id": 1
+          },
+          "vmi": {
+           "type": "bytes",
+           "id": 2
+          }
+         }
+        },
+        "OnDefineDomainResult": {
+         "fields": {
+          "domainXML": {
+           "type": "bytes",
+           "id": 1
+          }
+         }
+        },
+        "PreCloudInitIsoParams": {
+         "fields": {
+          "cloudInitNoCloudSource": {
+           "type": "bytes",
+           "id": 1
+          },
+          "vmi": {
+           "type": "bytes",
+           "id": 2
+          },
+          "cloudInitData": {
+           "type": "bytes",
+           "id": 3
+          }
+         }
+        },
+        "PreCloudInitIsoResult": {
+         "fields": {
+          "cloudInitNoCloudSource": {
+           "type": "bytes",
+           "id": 1
+          },
+          "cloudInitData": {
+           "type": "bytes",
+           "id": 3
+          }
+         }
+        }
+       }
+      },
+      "v1alpha3": {
+       "nested": {
+        "Callbacks": {
+         "methods": {
+          "OnDefineDomain": {
+           "requestType": "OnDefineDomainParams",
+           "responseType": "OnDefineDomainResult"
+          },
+          "PreCloudInitIso": {
+           "requestType": "PreCloudInitIsoParams",
+           "responseType": "PreCloudInitIsoResult"
+          },
+          "Shutdown": {
+           "requestType": "ShutdownParams",
+           "responseType": "ShutdownResult"
+          }
+         }
+        },
+        "OnDefineDomainParams": {
+         "fields": {
+          "domainXML": {
+           "type": "bytes",
+           "id": 1
+          },
+          "vmi": {
+           "type": "bytes",
+           "id": 2
+          }
+         }
+        },
+        "OnDefineDomainResult": {
+         "fields": {
+          "domainXML": {
+           "type": "bytes",
+           "id": 1
+          }
+         }
+        },
+        "PreCloudInitIsoParams": {
+         "fields": {
+          "cloudInitNoCloudSource": {
+           "type": "bytes",
+           "id": 1
+          },
+          "vmi": {
+           "type": "bytes",
+           "id": 2
+          },
+          "cloudInitData": {
+           "type": "bytes",
+           "id": 3
+          }
+         }
+        },
+        "PreCloudInitIsoResult": {
+         "fields": {
+          "cloudInitNoCloudSource": {
+           "type": "bytes",
+           "id": 1
+          },
+          "cloudInitData": {
+           "type": "bytes",
+           "id": 3
+          }
+         }
+        },
+        "ShutdownParams": {
+         "fields": {}
+        },
+        "ShutdownResult": {
+         "fields": {}
+        }
+       }
+      }
+     }
+    },
     "notify": {
      "nested": {
       "info": {

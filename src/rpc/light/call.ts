@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer';
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { type ErrorCode, KvError } from '../../base/errors.js';
+import { framed, unframed } from './frame.js';
 
 export interface CallTarget {
   readonly socketPath: string;
@@ -17,13 +18,21 @@ export interface LightAnswer {
   readonly trailer: IncomingHttpHeaders;
 }
 
-/** gRPC's length prefix: one byte "compressed", four bytes length. */
-const PREFIX = 5;
+// As much as the full client takes; a peer that sends without end must not fill our memory.
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-function framed(message: Buffer): Buffer {
-  const prefix = Buffer.alloc(PREFIX);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
+/** Keeps the chunks of a body; false once there are more than anybody sends. */
+function collector(): { add(chunk: Buffer): boolean; whole(): Buffer } {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  return {
+    add(chunk) {
+      chunks.push(chunk);
+      total += chunk.length;
+      return total <= MAX_ANSWER_BYTES;
+    },
+    whole: () => Buffer.concat(chunks),
+  };
 }
 
 const STATUS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
@@ -60,7 +69,7 @@ function exchange(session: ClientHttp2Session, target: CallTarget, message: Buff
       'grpc-timeout': `${deadlineMs}m`,
       te: 'trailers',
     });
-    const chunks: Buffer[] = [];
+    const body = collector();
     let trailer: IncomingHttpHeaders = {};
     // A connection that fails also cancels the stream, which names the failure as its cause.
     stream.on('error', (err) => reject(unreachable(target, err.cause ?? err)));
@@ -71,11 +80,13 @@ function exchange(session: ClientHttp2Session, target: CallTarget, message: Buff
     stream.on('trailers', (headers) => {
       trailer = headers;
     });
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('data', (chunk: Buffer) => {
+      if (!body.add(chunk)) reject(new KvError('Invalid', `${method}: the answer on ${target.socketPath} has no end`));
+    });
     stream.on('end', () => {
       const failure = failureOf(target, trailer);
       if (failure) reject(failure);
-      else resolve({ message: Buffer.concat(chunks).subarray(PREFIX), trailer });
+      else resolve({ message: unframed(body.whole()), trailer });
     });
     stream.end(framed(message));
   });

@@ -1,5 +1,5 @@
-// Messages of cmd.proto to and from bytes, read off the generated description. For processes that live for one call: the full library
-// (../loader.ts) takes longer to load than such a call takes. Knows what command messages use; maps and packed lists are refused or skipped.
+// Messages to and from bytes, read off the generated description. For processes that live for one call or must stay small: the full library
+// (../loader.ts) takes longer to load than such a call takes. Knows what their messages use; maps and packed lists are refused or skipped.
 import { Buffer } from 'node:buffer';
 import { KvError } from '../../base/errors.js';
 import { descriptor } from '../generated/descriptor.js';
@@ -11,7 +11,7 @@ interface Field {
   readonly keyType?: string;
 }
 
-interface Described {
+export interface Described {
   readonly fields?: Readonly<Record<string, Field>>;
   readonly methods?: Readonly<Record<string, Method>>;
 }
@@ -24,16 +24,25 @@ export interface Method {
 export type Values = Readonly<Record<string, unknown>>;
 
 export const CMD_SERVICE = 'kubevirt.cmd.v1.Cmd';
-const CMD = descriptor.nested.kubevirt.nested.cmd.nested.v1.nested as unknown as Readonly<Record<string, Described>>;
+
+/** Messages and services of one .proto file by name. */
+export type Package = Readonly<Record<string, Described>>;
+
+export const PACKAGES = {
+  cmd: descriptor.nested.kubevirt.nested.cmd.nested.v1.nested as unknown as Package,
+  hooksInfo: descriptor.nested.kubevirt.nested.hooks.nested.info.nested as unknown as Package,
+  hooks: descriptor.nested.kubevirt.nested.hooks.nested.v1alpha3.nested as unknown as Package,
+  plugins: descriptor.nested.kubevirt.nested.hooks.nested.plugins.nested.v1alpha1.nested as unknown as Package,
+} as const;
 
 export function methodOf(name: string): Method {
-  const method = CMD.Cmd?.methods?.[name];
+  const method = PACKAGES.cmd.Cmd?.methods?.[name];
   if (!method) throw new KvError('Internal', `no method ${name} in the service description; run "npm run gen:rpc"`);
   return method;
 }
 
-function fieldsOf(type: string): [string, Field][] {
-  const fields = CMD[type]?.fields;
+function fieldsOf(type: string, from: Package): [string, Field][] {
+  const fields = from[type]?.fields;
   if (!fields) throw new KvError('Internal', `no message ${type} in the service description; run "npm run gen:rpc"`);
   return Object.entries(fields);
 }
@@ -52,18 +61,18 @@ function varint(value: bigint): Buffer {
 
 const tag = (id: number, wire: number): Buffer => varint(BigInt(id * 8 + wire));
 
-function writeOne({ id, type }: Field, value: unknown): Buffer {
+function writeOne({ id, type }: Field, value: unknown, from: Package): Buffer {
   if (NUMBERS.includes(type)) return Buffer.concat([tag(id, WIRE.varint), varint(BigInt(Number(value)))]);
-  const body = TEXTS.includes(type) ? Buffer.from(value as string) : encodeMessage(type, value as Values);
+  const body = TEXTS.includes(type) ? Buffer.from(value as string) : encodeMessage(type, value as Values, from);
   return Buffer.concat([tag(id, WIRE.bytes), varint(BigInt(body.length)), body]);
 }
 
-export function encodeMessage(type: string, values: Values): Buffer {
-  const parts = fieldsOf(type).flatMap(([name, field]) => {
+export function encodeMessage(type: string, values: Values, from: Package = PACKAGES.cmd): Buffer {
+  const parts = fieldsOf(type, from).flatMap(([name, field]) => {
     const value = values[name];
     if (value === undefined || value === null) return [];
     if (field.keyType !== undefined) throw new KvError('Internal', `${type}.${name} is a map, which the light client cannot send`);
-    return (field.rule === 'repeated' ? (value as unknown[]) : [value]).map((each) => writeOne(field, each));
+    return (field.rule === 'repeated' ? (value as unknown[]) : [value]).map((each) => writeOne(field, each, from));
   });
   return Buffer.concat(parts);
 }
@@ -107,10 +116,10 @@ class Reader {
   }
 }
 
-function readOne(type: string, raw: bigint | Buffer): unknown {
+function readOne(type: string, raw: bigint | Buffer, from: Package): unknown {
   if (typeof raw !== 'bigint') {
     if (type === 'string') return raw.toString('utf8');
-    return type === 'bytes' ? raw : decodeMessage(type, raw);
+    return type === 'bytes' ? raw : decodeMessage(type, raw, from);
   }
   if (type === 'bool') return raw !== 0n;
   return Number(type.startsWith('u') ? raw : BigInt.asIntN(64, raw));
@@ -125,8 +134,8 @@ function absent({ type, rule }: Field): unknown {
 }
 
 /** Every field has a value, as the full library gives it: 0, '', false, [] or null when it was not sent. */
-export function decodeMessage(type: string, bytes: Buffer): Record<string, unknown> {
-  const fields = fieldsOf(type).filter(([, { keyType }]) => keyType === undefined);
+export function decodeMessage(type: string, bytes: Buffer, from: Package = PACKAGES.cmd): Record<string, unknown> {
+  const fields = fieldsOf(type, from).filter(([, { keyType }]) => keyType === undefined);
   const byId = new Map(fields.map(([name, field]) => [field.id, { name, field }]));
   const values: Record<string, unknown> = Object.fromEntries(fields.map(([name, field]) => [name, absent(field)]));
   const reader = new Reader(bytes);
@@ -136,7 +145,7 @@ export function decodeMessage(type: string, bytes: Buffer): Record<string, unkno
     const found = byId.get(key >> 3);
     if (!found) continue;
     const { name, field } = found;
-    const value = readOne(field.type, raw);
+    const value = readOne(field.type, raw, from);
     if (field.rule === 'repeated') (values[name] as unknown[]).push(value);
     else values[name] = value;
   }
