@@ -12,7 +12,7 @@ export { type DeviceChange, planDeviceChanges, planHostDevices } from './live/de
 export { describeLive, deviceName, devicesOf, type LiveDomain, sourcePath } from './live/live-domain.js';
 export { type MemoryChange, planMemory } from './live/memory-device.js';
 export { parseXml } from './live/parse-xml.js';
-export { childOf, childrenOf, renderXml, type XmlNode } from './xml.js';
+export { childOf, childrenOf, el, nodeAt, renderXml, type XmlNode } from './xml.js';
 
 /** The domain XML for virDomainDefineXML. Throws KvError: 'Invalid' for what no retry can mend, 'NotReady' for facts that are not there yet. */
 export const renderDomainXml = (vmi: VirtualMachineInstance, facts: DomainFacts): string => `${renderXml(buildDomain(vmi, facts))}\n`;
