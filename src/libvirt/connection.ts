@@ -88,6 +88,12 @@ class LibvirtConnection implements Connection {
     return [Math.trunc(number / 1_000_000), Math.trunc(number / 1000) % 1000, number % 1000].join('.');
   }
 
+  async libraryVersion(): Promise<number> {
+    const version: [number] = [0];
+    await this.#caller.call("cannot read libvirt's version", () => ffi().async.virConnectGetLibVersion(this.#conn, version));
+    return Number(version[0]);
+  }
+
   async sevInfo(): Promise<ReadonlyMap<string, TypedValue>> {
     const params: [Ptr | null] = [null];
     const count: [number] = [0];
@@ -130,6 +136,11 @@ class LibvirtConnection implements Connection {
 export function createLibvirt(log: Logger): Libvirt {
   let opening: Caller | undefined;
   return {
+    version() {
+      const version: [number] = [0];
+      ffi().sync.virGetVersion(version, null, null);
+      return Number(version[0]);
+    },
     async open(uri) {
       startEventLoop((err) => log.error({ err }, "Libvirt's event loop ended; no more domain events arrive"));
       if (!opening) {

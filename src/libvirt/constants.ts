@@ -64,6 +64,8 @@ export const EVENT_ID = {
   deviceRemoved: 15,
   agentLifecycle: 18,
   deviceAdded: 19,
+  migrationIteration: 20,
+  jobCompleted: 21,
   deviceRemovalFailed: 22,
   memoryDeviceSizeChange: 26,
 } as const;
@@ -120,5 +122,10 @@ export const MIGRATE = {
   postcopy: 1 << 15,
   parallel: 1 << 17,
 } as const;
+/** virDomainJobType */
+export const JOB_TYPES = ['none', 'bounded', 'unbounded', 'completed', 'failed', 'cancelled'] as const;
+export type JobType = (typeof JOB_TYPES)[number];
+/** Of the job that ended last, instead of the one under way. */
+export const JOB_STATS_COMPLETED = 1;
 /** virErrorLevel: 1 is a warning, 2 an error. */
 export const ERROR_LEVEL_ERROR = 2;

@@ -1,9 +1,9 @@
 // What is seldom asked of a domain: dumps, pictures, statistics, migration. One libvirt call each (a picture: one stream), through the queue of
 // the connection that the handle belongs to; jobs that take long are given a connection of their own by the caller.
 import { KvError } from '../base/errors.js';
-import { MIGRATE, STATS, STATS_NOWAIT } from './constants.js';
+import { JOB_STATS_COMPLETED, JOB_TYPES, MIGRATE, STATS, STATS_NOWAIT } from './constants.js';
 import { type AsyncCalls, ffi, type Ptr } from './ffi.js';
-import type { MigrateFlag, ParamValues, Picture, StatsType, TypedValue } from './libvirt.js';
+import type { JobStats, MigrateFlag, ParamValues, Picture, StatsType, TypedValue } from './libvirt.js';
 import { readTypedParams, takeTypedParams, withTypedParams } from './typed-params.js';
 
 /** Makes one call with the handle, as LibvirtDomain does. */
@@ -86,10 +86,11 @@ export async function migrateDomain(call: DomainCall, uri: string, values: Param
   await call('migrate', (calls, dom) => withTypedParams(values, (ptr, count) => calls.virDomainMigrateToURI3(dom, uri, ptr, count, flags)));
 }
 
-export async function readJobStats(call: DomainCall): Promise<{ readonly type: number; readonly params: ReadonlyMap<string, TypedValue> }> {
+export async function readJobStats(call: DomainCall, which: 'current' | 'completed'): Promise<JobStats> {
+  const flags = which === 'completed' ? JOB_STATS_COMPLETED : 0;
   const type: [number] = [0];
   const params: [Ptr | null] = [null];
   const count: [number] = [0];
-  await call('follow the job of', (calls, dom) => calls.virDomainGetJobStats(dom, type, params, count, 0));
-  return { type: type[0], params: takeTypedParams(params[0], count[0]) };
+  await call('follow the job of', (calls, dom) => calls.virDomainGetJobStats(dom, type, params, count, flags));
+  return { type: JOB_TYPES[type[0]] ?? 'none', params: takeTypedParams(params[0], count[0]) };
 }

@@ -37,6 +37,7 @@ import type {
   GuestAddress,
   GuestInfoType,
   GuestInterface,
+  JobStats,
   MigrateFlag,
   ParamValues,
   Picture,
@@ -252,8 +253,8 @@ export class LibvirtDomain implements Domain {
     await this.#call('abort the job of', (calls, dom) => calls.virDomainAbortJob(dom));
   }
 
-  jobStats(): ReturnType<Domain['jobStats']> {
-    return readJobStats(this.#jobs);
+  jobStats(which: 'current' | 'completed' = 'current'): Promise<JobStats> {
+    return readJobStats(this.#jobs, which);
   }
 
   close(): void {

@@ -6,6 +6,7 @@ import { EVENT_ID, LIFECYCLE_EVENTS } from './constants.js';
 import { identityOf } from './domain.js';
 import { type CallbackName, ffi, type Ptr } from './ffi.js';
 import type { DomainEvent } from './libvirt.js';
+import { readTypedParams } from './typed-params.js';
 
 type Emit = (event: DomainEvent) => void;
 
@@ -62,6 +63,17 @@ const SOURCES: readonly Source[] = [
     id: EVENT_ID.memoryDeviceSizeChange,
     callback: 'memoryDevice',
     translate: (domain, alias, bytes) => ({ kind: 'memory-device-size', domain, alias: String(alias), bytes: Number(bytes) }),
+  },
+  {
+    id: EVENT_ID.migrationIteration,
+    callback: 'iteration',
+    translate: (domain, iteration) => ({ kind: 'migration-iteration', domain, iteration: Number(iteration) }),
+  },
+  {
+    id: EVENT_ID.jobCompleted,
+    callback: 'jobCompleted',
+    // The list stays libvirt's and is gone when the callback returns.
+    translate: (domain, params, count) => ({ kind: 'job-completed', domain, params: readTypedParams(params as Ptr | null, Number(count)) }),
   },
 ];
 

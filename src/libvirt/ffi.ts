@@ -10,6 +10,7 @@ export interface AsyncCalls {
   virConnectOpen(uri: string): Promise<Ptr | null>;
   virConnectClose(conn: Ptr): Promise<number>;
   virConnectGetVersion(conn: Ptr, version: Out<number>): Promise<number>;
+  virConnectGetLibVersion(conn: Ptr, version: Out<number>): Promise<number>;
   virConnectGetCapabilities(conn: Ptr): Promise<string | null>;
   virConnectGetDomainCapabilities(
     conn: Ptr,
@@ -73,6 +74,7 @@ export interface AsyncCalls {
 
 /** Calls that only touch this process's memory. */
 export interface SyncCalls {
+  virGetVersion(version: Out<number>, type: null, typeVersion: null): number;
   virSetErrorFunc(data: null, callback: Ptr): void;
   virConnSetErrorFunc(conn: Ptr, data: null, callback: Ptr): void;
   virConnectIsAlive(conn: Ptr): number;
@@ -112,6 +114,7 @@ const ASYNC: Record<keyof AsyncCalls, string> = {
   virConnectOpen: 'void *virConnectOpen(const char *uri)',
   virConnectClose: 'int virConnectClose(void *conn)',
   virConnectGetVersion: 'int virConnectGetVersion(void *conn, _Out_ ulong *version)',
+  virConnectGetLibVersion: 'int virConnectGetLibVersion(void *conn, _Out_ ulong *version)',
   virConnectGetCapabilities: 'str! virConnectGetCapabilities(void *conn)',
   virConnectGetDomainCapabilities:
     'str! virConnectGetDomainCapabilities(void *conn, const char *emulator, const char *arch, const char *machine, const char *type, uint flags)',
@@ -161,6 +164,7 @@ const ASYNC: Record<keyof AsyncCalls, string> = {
 };
 
 const SYNC: Record<keyof SyncCalls, string> = {
+  virGetVersion: 'int virGetVersion(_Out_ ulong *version, const char *type, void *typeVersion)',
   virSetErrorFunc: 'void virSetErrorFunc(void *data, void *callback)',
   virConnSetErrorFunc: 'void virConnSetErrorFunc(void *conn, void *data, void *callback)',
   virConnectIsAlive: 'int virConnectIsAlive(void *conn)',
@@ -222,6 +226,8 @@ const CALLBACKS = {
   alias: 'void kv_alias_cb(void *conn, void *dom, const char *alias, void *opaque)',
   agent: 'void kv_agent_cb(void *conn, void *dom, int state, int reason, void *opaque)',
   memoryDevice: 'void kv_memory_cb(void *conn, void *dom, const char *alias, uint64_t size, void *opaque)',
+  iteration: 'void kv_iteration_cb(void *conn, void *dom, int iteration, void *opaque)',
+  jobCompleted: 'void kv_job_cb(void *conn, void *dom, void *params, int count, void *opaque)',
 } as const;
 export type CallbackName = keyof typeof CALLBACKS;
 

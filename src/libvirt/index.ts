@@ -1,6 +1,6 @@
 // The public face of the room: connections, domains and events of libvirt as typed promises.
 export { createLibvirt } from './connection.js';
-export { LIFECYCLE_EVENTS, type LibvirtState, type LifecycleEvent } from './constants.js';
+export { type JobType, LIFECYCLE_EVENTS, type LibvirtState, type LifecycleEvent } from './constants.js';
 export { isLibvirtError, type LibvirtErrorName } from './error.js';
 export { exitAtOnce } from './exit.js';
 export type {
@@ -11,6 +11,7 @@ export type {
   DomainInfo,
   GuestInfoType,
   GuestInterface,
+  JobStats,
   Libvirt,
   MigrateFlag,
   ParamValues,

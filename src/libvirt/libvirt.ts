@@ -1,6 +1,6 @@
 // What the rest of the project sees of libvirt: a connection and a domain as typed promises. The real one talks to the library
 // (connection.ts, domain.ts), tests use a fake; one contract suite runs against both.
-import type { LibvirtState, LifecycleEvent } from './constants.js';
+import type { JobType, LibvirtState, LifecycleEvent } from './constants.js';
 
 export interface StateReport {
   readonly state: LibvirtState;
@@ -70,6 +70,12 @@ export type MigrateFlag =
 /** libvirt's typed parameters by name; a list gives the same name several times. bigint and number differ: ullong and int. */
 export type ParamValues = Readonly<Record<string, string | number | bigint | readonly string[]>>;
 
+export interface JobStats {
+  readonly type: JobType;
+  /** libvirt's flat key → value list, e.g. 'data_remaining'. */
+  readonly params: ReadonlyMap<string, TypedValue>;
+}
+
 export type StopMode = 'default' | 'acpi' | 'agent';
 export type AddressSource = 'lease' | 'agent' | 'arp';
 export type GuestInfoType = 'users' | 'os' | 'timezone' | 'hostname' | 'filesystem' | 'disks' | 'interfaces';
@@ -118,7 +124,8 @@ export interface Domain {
   startPostCopy(): Promise<void>;
   setMaxDowntime(ms: number): Promise<void>;
   abortJob(): Promise<void>;
-  jobStats(): Promise<{ readonly type: number; readonly params: ReadonlyMap<string, TypedValue> }>;
+  /** Of the job under way, or of the last one that ended. */
+  jobStats(which?: 'current' | 'completed'): Promise<JobStats>;
   /** Gives the handle back; the domain itself stays. */
   close(): void;
 }
@@ -135,6 +142,8 @@ export type DomainEvent = OfDomain &
     | { readonly kind: 'io-error'; readonly path: string; readonly alias: string; readonly paused: boolean; readonly reason: string }
     | { readonly kind: 'device-added' | 'device-removed' | 'device-removal-failed'; readonly alias: string }
     | { readonly kind: 'memory-device-size'; readonly alias: string; readonly bytes: number }
+    | { readonly kind: 'migration-iteration'; readonly iteration: number }
+    | { readonly kind: 'job-completed'; readonly params: ReadonlyMap<string, TypedValue> }
   );
 
 export interface CapabilitiesQuery {
@@ -154,6 +163,8 @@ export interface Connection {
   baselineCpu(cpus: readonly string[], query: CapabilitiesQuery & { readonly features?: boolean }): Promise<string>;
   /** The hypervisor's version, e.g. "10.0.13". */
   hypervisorVersion(): Promise<string>;
+  /** libvirt's own, as a number: 11003000 is 11.3.0. */
+  libraryVersion(): Promise<number>;
   /** The node's part in confidential guests: 'pdh', 'cert-chain' … */
   sevInfo(): Promise<ReadonlyMap<string, TypedValue>>;
   /** Calls `handler` for every event of every domain until the returned function is called. */
@@ -165,6 +176,8 @@ export interface Connection {
 }
 
 export interface Libvirt {
+  /** Of the library in this process, and so of the daemon beside it: 11003000 is 11.3.0. */
+  version(): number;
   /** `uri` as libvirt's, e.g. qemu+unix:///session?socket=… */
   open(uri: string): Promise<Connection>;
   /** Ends the event loop; the process can exit then. */

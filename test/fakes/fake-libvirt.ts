@@ -6,6 +6,7 @@ import type {
   Connection,
   Domain,
   DomainEvent,
+  JobType,
   Libvirt,
   LibvirtState,
   LifecycleEvent,
@@ -43,9 +44,14 @@ export class FakeLibvirt implements Libvirt {
   readonly stats = new Map<string, TypedValue>();
   readonly launchSecurity = new Map<string, TypedValue>();
   picture: Picture = { mime: 'image/png', data: Buffer.from('png') };
+  jobType: JobType = 'none';
   /** Calls of this method never end. */
   hanging: string | undefined;
   #failures = new Map<string, Error>();
+
+  version(): number {
+    return 11_003_000;
+  }
 
   async open(_uri: string): Promise<Connection> {
     this.#maybeFail('open');
@@ -160,6 +166,10 @@ class FakeConnection implements Connection {
 
   async hypervisorVersion(): Promise<string> {
     return '10.0.13';
+  }
+
+  async libraryVersion(): Promise<number> {
+    return 11_003_000;
   }
 
   async sevInfo(): Promise<ReadonlyMap<string, TypedValue>> {
@@ -367,7 +377,7 @@ class FakeDomain implements Domain {
 
   async jobStats(): ReturnType<Domain['jobStats']> {
     await this.#begun('follow the job of', 'jobStats');
-    return { type: 0, params: this.#world.stats };
+    return { type: this.#world.jobType, params: this.#world.stats };
   }
 
   async guestInfo(): Promise<ReadonlyMap<string, TypedValue>> {
