@@ -88,12 +88,6 @@ class LibvirtConnection implements Connection {
     return [Math.trunc(number / 1_000_000), Math.trunc(number / 1000) % 1000, number % 1000].join('.');
   }
 
-  async libraryVersion(): Promise<number> {
-    const version: [number] = [0];
-    await this.#caller.call("cannot read libvirt's version", () => ffi().async.virConnectGetLibVersion(this.#conn, version));
-    return Number(version[0]);
-  }
-
   async sevInfo(): Promise<ReadonlyMap<string, TypedValue>> {
     const params: [Ptr | null] = [null];
     const count: [number] = [0];

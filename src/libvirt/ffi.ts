@@ -10,7 +10,6 @@ export interface AsyncCalls {
   virConnectOpen(uri: string): Promise<Ptr | null>;
   virConnectClose(conn: Ptr): Promise<number>;
   virConnectGetVersion(conn: Ptr, version: Out<number>): Promise<number>;
-  virConnectGetLibVersion(conn: Ptr, version: Out<number>): Promise<number>;
   virConnectGetCapabilities(conn: Ptr): Promise<string | null>;
   virConnectGetDomainCapabilities(
     conn: Ptr,
@@ -114,7 +113,6 @@ const ASYNC: Record<keyof AsyncCalls, string> = {
   virConnectOpen: 'void *virConnectOpen(const char *uri)',
   virConnectClose: 'int virConnectClose(void *conn)',
   virConnectGetVersion: 'int virConnectGetVersion(void *conn, _Out_ ulong *version)',
-  virConnectGetLibVersion: 'int virConnectGetLibVersion(void *conn, _Out_ ulong *version)',
   virConnectGetCapabilities: 'str! virConnectGetCapabilities(void *conn)',
   virConnectGetDomainCapabilities:
     'str! virConnectGetDomainCapabilities(void *conn, const char *emulator, const char *arch, const char *machine, const char *type, uint flags)',

@@ -163,8 +163,6 @@ export interface Connection {
   baselineCpu(cpus: readonly string[], query: CapabilitiesQuery & { readonly features?: boolean }): Promise<string>;
   /** The hypervisor's version, e.g. "10.0.13". */
   hypervisorVersion(): Promise<string>;
-  /** libvirt's own, as a number: 11003000 is 11.3.0. */
-  libraryVersion(): Promise<number>;
   /** The node's part in confidential guests: 'pdh', 'cert-chain' … */
   sevInfo(): Promise<ReadonlyMap<string, TypedValue>>;
   /** Calls `handler` for every event of every domain until the returned function is called. */

@@ -168,10 +168,6 @@ class FakeConnection implements Connection {
     return '10.0.13';
   }
 
-  async libraryVersion(): Promise<number> {
-    return 11_003_000;
-  }
-
   async sevInfo(): Promise<ReadonlyMap<string, TypedValue>> {
     this.#world.record('sevInfo');
     return this.#world.launchSecurity;
