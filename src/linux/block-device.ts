@@ -16,6 +16,8 @@ export function deviceNumber(rdev: number): DeviceNumber {
   return { major: (rdev >> 8) & 0xfff, minor: (rdev & 0xff) | ((rdev >> 12) & 0xfff00) };
 }
 
+export const sameDevice = (a: DeviceNumber, b: DeviceNumber): boolean => a.major === b.major && a.minor === b.minor;
+
 async function readFact(rdev: number, name: string, sys: string): Promise<string> {
   const { major, minor } = deviceNumber(rdev);
   return (await readFile(join(sys, `dev/block/${major}:${minor}`, name), 'utf8')).trim();

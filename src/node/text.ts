@@ -53,10 +53,12 @@ export const text = {
   credentialsFailed: (reason: string): string => `Access credentials sync failed: ${reason}`,
   memoryFailed: 'memory hotplug failed, the VM configuration is not supported',
 
-  blockPlug: (volume: string): string =>
-    `volume ${volume} is a block device, which this version cannot plug into a running VM: use a claim with volumeMode Filesystem, or restart the VM`,
   noPlugFile: (volume: string, path: string): string =>
     `volume ${volume} has no ${path} in its attachment pod: the claim holds no disk image`,
+  noPlugDevice: (volume: string, folder: string): string =>
+    `volume ${volume} has no block device in ${folder} of its attachment pod: see kubectl describe of that pod`,
+  plugExchanged: (volume: string): string =>
+    `the device of volume ${volume} was exchanged among the launcher's disks while it was being plugged; it is made anew`,
   volumeReady: (volume: string): string => `Successfully attach hotplugged volume ${volume} to VM`,
   volumeMounted: (volume: string): string => `Volume ${volume} has been mounted in virt-launcher pod`,
   volumeUnmounted: (volume: string): string => `Volume ${volume} has been unmounted from virt-launcher pod`,

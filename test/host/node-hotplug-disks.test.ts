@@ -31,6 +31,9 @@ async function inNewMountNs(script: string, enter?: ChildProcess): Promise<Child
 const volume = () => join(dir, 'pods', POD_UID, 'volumes/kubernetes.io~empty-dir/hotplug-disks');
 const disks = () =>
   createHotplugDisks({ hostPodsDir: join(dir, 'pods'), hostPid: host.pid ?? 0, pidsOfPod: async () => pids, volumesAt: join(dir, 'root') });
+const into = () => ({ podUid: POD_UID, pid: launcher.pid ?? 0 });
+const sync = async (object: VirtualMachineInstance, inUse = NONE): Promise<string[]> =>
+  [...(await disks().sync(hostCtx(), object, into(), inUse)).there].sort();
 const inLauncher = (...command: string[]): string =>
   execFileSync('nsenter', [`--mount=/proc/${launcher.pid}/ns/mnt`, '--', ...command], { encoding: 'utf8' });
 
@@ -83,28 +86,45 @@ describe('plugged volumes', () => {
   });
 
   it('come into the launcher, writable, once; and go when nobody uses them any more', async () => {
-    expect([...(await disks().sync(hostCtx(), vmi(), POD_UID, NONE))].sort()).toEqual(['data', 'dump']);
-    expect([...(await disks().sync(hostCtx(), vmi(), POD_UID, NONE))].sort()).toEqual(['data', 'dump']);
+    expect(await sync(vmi())).toEqual(['data', 'dump']);
+    expect(await sync(vmi())).toEqual(['data', 'dump']);
     expect(inLauncher('cat', join(dir, 'launcher/data.img'))).toBe('the disk');
     inLauncher('sh', '-c', `echo more >> ${dir}/launcher/data.img; echo core > ${dir}/launcher/dump/x.memory.dump`);
     expect(execFileSync('cat', [join(dir, 'c/disk.img'), join(dir, 'd/x.memory.dump')], { encoding: 'utf8' })).toBe('the diskmore\ncore\n');
     expect(execFileSync('stat', ['-c', '%u', join(dir, 'c/disk.img')], { encoding: 'utf8' })).toBe('107\n');
 
-    expect([...(await disks().sync(hostCtx(), vmi(false), POD_UID, new Set(['data'])))]).toEqual(['data']);
-    expect([...(await disks().sync(hostCtx(), vmi(false), POD_UID, NONE))]).toEqual([]);
+    expect(await sync(vmi(false), new Set(['data']))).toEqual(['data']);
+    expect(await sync(vmi(false))).toEqual([]);
     expect(inLauncher('cat', join(dir, 'launcher/data.img'))).toBe('');
   });
 
   it('wait for their attachment pod', async () => {
     pids = [];
-    expect([...(await disks().sync(hostCtx(), vmi(), POD_UID, NONE))]).toEqual([]);
+    expect(await sync(vmi())).toEqual([]);
   });
 
-  it('without an image are an error that says so', async () => {
+  it('without an image are told so, and keep no other away', async () => {
     await rm(join(dir, 'c/disk.img'));
-    await expect(disks().sync(hostCtx(), vmi(), POD_UID, NONE)).rejects.toMatchObject({
-      reason: 'HotplugFailed',
-      message: expect.stringContaining('volume data has no '),
-    });
+    const { there, failures } = await disks().sync(hostCtx(), vmi(), into(), NONE);
+    expect([[...there], failures.get('data')]).toEqual([['dump'], expect.stringContaining('volume data has no ')]);
+  });
+
+  it('come as devices, owned by the user of the guest, and go again', async () => {
+    execFileSync('mkdir', ['-p', join(dir, 'root/path/data')]);
+    execFileSync('mknod', [join(dir, 'root/path/data/uid-of-the-claim'), 'b', '252', '300']);
+    // What the launcher put there is in the way and is removed.
+    await writeFile(join(volume(), 'data'), 'a file');
+    expect(await sync(vmi())).toEqual(['data', 'dump']);
+    expect(await sync(vmi())).toEqual(['data', 'dump']);
+    expect(inLauncher('stat', '-c', '%F %t:%T %u:%g %a', join(dir, 'launcher/data'))).toBe('block special file fc:12c 107:107 660\n');
+    expect(await sync(vmi(false), new Set(['data']))).toEqual(['data']);
+    expect(await sync(vmi(false))).toEqual([]);
+    expect(inLauncher('ls', join(dir, 'launcher'))).not.toContain('data');
+  });
+
+  it('whose device is missing from its folder say so', async () => {
+    execFileSync('mkdir', ['-p', join(dir, 'root/path/data')]);
+    const { failures } = await disks().sync(hostCtx(), vmi(), into(), NONE);
+    expect(failures.get('data')).toContain('volume data has no block device in ');
   });
 });

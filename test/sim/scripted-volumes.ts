@@ -63,7 +63,10 @@ export class ScriptedVolumes {
     const disks = [...there].filter((name) => before.has(name) && !dumps.has(name)).map((name) => ({ name, target: 'sda' }));
     const now = this.#clock.now();
     const spec = { disks, ...dumpOf(vmi, metaTime(now)) };
-    const volumeStatus = nextVolumeStatus(vmi, { spec } as unknown as DomainReport, { plugged: there, now });
+    const volumeStatus = nextVolumeStatus(vmi, { spec } as unknown as DomainReport, {
+      plugged: { there, failures: new Map() },
+      now,
+    });
     const status = { ...vmi.status, volumeStatus, ...resized(vmi) };
     if (deepEqual(status, vmi.status)) return;
     await this.#admin.update(VIRTUAL_MACHINE_INSTANCES, { ...vmi, status });

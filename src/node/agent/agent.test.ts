@@ -84,7 +84,7 @@ function agentOf() {
         if (unmountError) throw unmountError;
       },
     },
-    hotplug: { sync: async () => new Set<string>() },
+    hotplug: { sync: async () => ({ there: new Set<string>(), failures: new Map<string, string>() }) },
     devices: { claim: async () => void steps.push('devices'), hasKvm: async () => false },
     events: { event: (_object, type, reason, message) => void events.push(`${type} ${reason}: ${message}`) },
     config: () => config,

@@ -20,12 +20,16 @@ const conditionOf = ({ status }: Vmi, type: string) => findCondition(status?.con
 const plugged = ({ status }: Vmi): VolumeStatus[] =>
   (status?.volumeStatus ?? []).filter(({ hotplugVolume }) => hotplugVolume !== undefined);
 
+const hasNewFailure = (old: VolumeStatus, { reason, message }: VolumeStatus): boolean =>
+  reason === 'HotplugFailed' && (old.reason !== reason || old.message !== message);
+
 function announceVolumes(events: EventRecorder, before: Vmi, after: Vmi): void {
   const now = new Map(plugged(after).map((status) => [status.name, status]));
   for (const old of plugged(before)) {
     const status = now.get(old.name);
     if (status === undefined) events.event(after, 'Normal', 'VolumeUnplugged', text.volumeUnplugged(old.name));
     else if (status.phase !== old.phase && status.reason) events.event(after, 'Normal', status.reason, status.message ?? '');
+    else if (hasNewFailure(old, status)) events.event(after, 'Warning', 'HotplugFailed', status.message ?? '');
   }
 }
 

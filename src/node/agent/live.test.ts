@@ -37,10 +37,22 @@ describe('a plugged volume', () => {
     const disks = targets.map((target) => ({ name: 'data', target }));
     const [next] = nextVolumeStatus(vmiWith(status, isWanted), domain(disks), {
       now: NOW,
-      ...(mounts ? { plugged: new Set(mounts) } : {}),
+      ...(mounts ? { plugged: { there: new Set(mounts), failures: new Map() } } : {}),
     });
     expect([next?.phase, next?.target]).toEqual(expected);
   });
+});
+
+it('a volume that cannot be plugged says why, until it can', () => {
+  const failing = plugged({ phase: 'AttachedToNode', reason: 'SuccessfulCreate' });
+  const at = (there: string[], failures: [string, string][]) => ({
+    now: NOW,
+    plugged: { there: new Set(there), failures: new Map(failures) },
+  });
+  const [broken] = nextVolumeStatus(vmiWith(failing), domain(), at([], [['data', 'it has no image']]));
+  expect(broken).toMatchObject({ phase: 'AttachedToNode', reason: 'HotplugFailed', message: 'it has no image' });
+  const [mended] = nextVolumeStatus(vmiWith(broken ?? failing), domain(), at(['data'], []));
+  expect(mended).toMatchObject({ phase: 'MountedToPod', reason: 'VolumeMountedToPod' });
 });
 
 describe('a memory dump', () => {
@@ -49,7 +61,10 @@ describe('a memory dump', () => {
   const started = { fileName: file, startTimestamp: '2026-11-30T05:04:04Z' };
 
   it('gets a file once its claim is mounted', () => {
-    const [next] = nextVolumeStatus(vmiWith(dump({ phase: 'AttachedToNode' })), domain(), { now: NOW, plugged: new Set(['data']) });
+    const [next] = nextVolumeStatus(vmiWith(dump({ phase: 'AttachedToNode' })), domain(), {
+      now: NOW,
+      plugged: { there: new Set(['data']), failures: new Map() },
+    });
     expect(next).toMatchObject({ phase: 'MemoryDumpInProgress', memoryDumpVolume: { claimName: 'c', targetFileName: file } });
   });
 

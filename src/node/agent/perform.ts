@@ -2,7 +2,7 @@
 // Returns when to look again; throws what went wrong.
 import { ANNOTATION, isFinalPhase, type VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
-import { hasCode, isKvError, KvError, messageOf } from '../../base/errors.js';
+import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { lockedMemoryBytes } from '../../core/resources/locked-memory.js';
 import { HOTPLUG_DISKS_DIR } from '../../core/storage/paths.js';
@@ -161,17 +161,13 @@ async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi)
   return isPlugging(vmi) ? { afterMs: SOCKET_POLL_MS, why: 'a volume is on its way into or out of the guest' } : undefined;
 }
 
-/** What fails concerns the new volume only. */
+/** What fails concerns the new volume only: its status tells. */
 async function plugVolumes(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
   const hasPlugged = vmi.status?.volumeStatus?.some(({ hotplugVolume }) => hotplugVolume !== undefined) === true;
-  if (!hasPlugged && (launcher.plugged?.size ?? 0) === 0) return;
+  if (!hasPlugged && (launcher.plugged?.there.size ?? 0) === 0) return;
   const inUse = new Set((launcher.domain?.spec.disks ?? []).map(({ name }) => name));
-  try {
-    launcher.plugged = await deps.hotplug.sync(ctx, vmi, launcher.ghost.podUid, inUse);
-  } catch (err) {
-    if (!isKvError(err) || err.reason !== 'HotplugFailed') throw err;
-    deps.events.event(vmi, 'Warning', 'HotplugFailed', messageOf(err));
-  }
+  const into = { podUid: launcher.ghost.podUid, pid: isolationOf(launcher).process.pid };
+  launcher.plugged = await deps.hotplug.sync(ctx, vmi, into, inUse);
 }
 
 /** Networks that came to the pod. What fails concerns the new interface only; the running guest keeps its others. */

@@ -1,17 +1,18 @@
 // Volumes that come to a running launcher: the attachment pod has them mounted, and each is bound from there into the launcher's volume for
-// hotplugged disks. As with container disks, the host's mount table says what is mounted, never a record. Claims as devices are refused with a
-// reason: a device of the node cannot be let into a running pod yet.
+// hotplugged disks; a device is made there anew (hotplug-devices.ts). As with container disks, the host's mount table and that folder say
+// what has come, never a record.
 import { constants } from 'node:fs';
 import { chown, type FileHandle, mkdir, open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { VirtualMachineInstance, VolumeStatus } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
-import { KvError } from '../../base/errors.js';
+import { isKvError, KvError, messageOf } from '../../base/errors.js';
 import { pidsOfPod } from '../../linux/cgroup.js';
-import { bindWritable, type Mount, mountPointsBelow, readMounts, unmountLazily } from '../../linux/mount.js';
-import { existsBeneath, openBeneath, type SafePath } from '../../linux/safe-path.js';
+import { bindWritable, mountPointsBelow, readMounts, unmountLazily } from '../../linux/mount.js';
+import { existsBeneath, type SafePath } from '../../linux/safe-path.js';
 import { text } from '../text.js';
 import { type ContainerDiskOptions, openIfThere, openOnHost, openTarget } from './container-disks.js';
+import { attachedDevice, type DeviceHost, plugDevice, pluggedDevices, unplugDevice } from './hotplug-devices.js';
 
 export interface HotplugDiskOptions extends Omit<ContainerDiskOptions, 'stageDir'> {
   /** For tests, whose attachment pods have the root of this machine: where their volumes lie. */
@@ -20,10 +21,25 @@ export interface HotplugDiskOptions extends Omit<ContainerDiskOptions, 'stageDir
 
 export interface HotplugDisks {
   /**
-   * Binds what has come and is wanted, unbinds what is neither wanted nor in use any more; gives the volumes that are bound then. Volumes whose
-   * attachment pod is not up yet are left out.
+   * Binds what has come and is wanted, unbinds what is neither wanted nor in use any more. Volumes whose attachment pod is not up yet are
+   * left out.
    */
-  sync(ctx: Ctx, vmi: VirtualMachineInstance, podUid: string, inUse: ReadonlySet<string>): Promise<ReadonlySet<string>>;
+  sync(ctx: Ctx, vmi: VirtualMachineInstance, launcher: PluggedInto, inUse: ReadonlySet<string>): Promise<PluggedVolumes>;
+}
+
+export interface PluggedVolumes {
+  /** Bound, or there as a device. */
+  readonly there: ReadonlySet<string>;
+  /** Why others are not; one broken volume keeps none of the others away. */
+  readonly failures: ReadonlyMap<string, string>;
+}
+
+const NOTHING: PluggedVolumes = { there: new Set(), failures: new Map() };
+
+export interface PluggedInto {
+  readonly podUid: string;
+  /** A process of its container. */
+  readonly pid: number;
 }
 
 export interface Plug {
@@ -55,78 +71,109 @@ const volumeOf = (point: string): string => basename(point).replace(/\.img$/, ''
 
 export function createHotplugDisks(options: HotplugDiskOptions): HotplugDisks {
   const hostPid = options.hostPid ?? 1;
-  const mountNs = `/proc/${hostPid}/ns/mnt`;
-  const dirOf = (podUid: string): string => join(options.hostPodsDir, volumesDir(podUid));
-  const bound = (mounts: readonly Mount[], podUid: string): string[] => mountPointsBelow(mounts, dirOf(podUid));
   return {
-    async sync(ctx, vmi, podUid, inUse) {
-      const plugs = plugsOf(vmi);
-      const wanted = new Set(plugs.map(({ volume }) => volume));
-      const there = new Set<string>();
-      for (const point of bound(await readMounts(hostPid), podUid)) {
-        const volume = volumeOf(point);
-        if (wanted.has(volume) || inUse.has(volume)) there.add(volume);
-        else {
-          ctx.log.info({ volume, mountPoint: point }, 'Unmounting a volume that was unplugged');
-          await unmountLazily(ctx, point, mountNs);
-        }
+    async sync(ctx, vmi, { podUid, pid }, inUse) {
+      const at = join(options.hostPodsDir, volumesDir(podUid));
+      const dir = await openIfThere(`/proc/${hostPid}/root`, at);
+      // Launchers that take no volumes have no folder for them.
+      if (dir === undefined) return NOTHING;
+      try {
+        return await syncIn({ ...options, ctx, hostPid, launcherPid: pid, at, dir }, plugsOf(vmi), inUse);
+      } finally {
+        await dir.close();
       }
-      for (const plug of plugs) {
-        if (there.has(plug.volume)) continue;
-        const isBound = await bind(ctx, { ...options, hostPid, mountNs, dir: dirOf(podUid) }, plug);
-        if (isBound) there.add(plug.volume);
-      }
-      return there;
     },
   };
 }
 
-interface Place {
-  readonly hostPid: number;
-  readonly mountNs: string;
+async function syncIn(place: Place, plugs: readonly Plug[], inUse: ReadonlySet<string>): Promise<PluggedVolumes> {
+  const stays = new Set([...plugs.map(({ volume }) => volume), ...inUse]);
+  const there = new Set([...(await sweepMounts(place, stays)), ...(await sweepDevices(place, stays))]);
+  const failures = new Map<string, string>();
+  for (const plug of plugs) {
+    if (there.has(plug.volume)) continue;
+    try {
+      if (await plugIn(place, plug)) there.add(plug.volume);
+    } catch (err) {
+      if (!isKvError(err) || err.reason !== 'HotplugFailed') throw err;
+      failures.set(plug.volume, messageOf(err));
+    }
+  }
+  return { there, failures };
+}
+
+/** Unmounts what need not stay; gives the others. */
+async function sweepMounts({ ctx, hostPid, at }: Place, stays: ReadonlySet<string>): Promise<string[]> {
+  const there: string[] = [];
+  for (const point of mountPointsBelow(await readMounts(hostPid), at)) {
+    const volume = volumeOf(point);
+    if (stays.has(volume)) there.push(volume);
+    else {
+      ctx.log.info({ volume, mountPoint: point }, 'Unmounting a volume that was unplugged');
+      await unmountLazily(ctx, point, `/proc/${hostPid}/ns/mnt`);
+    }
+  }
+  return there;
+}
+
+/** The same for devices. */
+async function sweepDevices(place: Place, stays: ReadonlySet<string>): Promise<string[]> {
+  const there: string[] = [];
+  for (const [volume, device] of await pluggedDevices(place.dir)) {
+    if (!stays.has(volume)) await unplugDevice(place, place.dir, volume, device);
+    else {
+      await plugDevice(place, place.dir, volume, device);
+      there.push(volume);
+    }
+  }
+  return there;
+}
+
+interface Place extends DeviceHost {
   /** The launcher's volume as the host sees it. */
-  readonly dir: string;
+  readonly at: string;
+  readonly dir: SafePath;
   readonly pidsOfPod?: (podUid: string) => Promise<number[]>;
   readonly volumesAt?: string;
 }
 
+const deviceFolder = ({ volumesAt = '/' }: Pick<Place, 'volumesAt'>, { volume }: Plug): string => join(volumesAt, 'path', volume);
+
 /** False while the attachment pod has no process yet. */
-async function bind(ctx: Ctx, place: Place, plug: Plug): Promise<boolean> {
+async function plugIn(place: Place, plug: Plug): Promise<boolean> {
   const pid = await holderOf(place, plug);
   if (pid === undefined) return false;
-  const dir = await openBeneath(`/proc/${place.hostPid}/root`, place.dir);
-  try {
-    const source = await sourceOf(place, pid, plug);
-    try {
-      await bindTo(ctx, place, plug, { dir, source });
-    } finally {
-      await source.close();
-    }
+  const root = `/proc/${pid}/root`;
+  if (await existsBeneath(root, deviceFolder(place, plug))) {
+    const device = await attachedDevice(root, deviceFolder(place, plug), plug.volume);
+    await plugDevice(place, place.dir, plug.volume, device);
     return true;
-  } finally {
-    await dir.close();
   }
+  const source = await sourceOf(place, pid, plug);
+  try {
+    await bindTo(place, plug, source);
+  } finally {
+    await source.close();
+  }
+  return true;
 }
 
 /** The process of the pod that sees the volume: its sandbox has one, too, and sees nothing. */
-async function holderOf({ volumesAt = '/', ...place }: Place, { volume, attachmentPod }: Plug): Promise<number | undefined> {
-  const pids = await (place.pidsOfPod ?? pidsOfPod)(attachmentPod);
+async function holderOf(place: Place, plug: Plug): Promise<number | undefined> {
+  const pids = await (place.pidsOfPod ?? pidsOfPod)(plug.attachmentPod);
   for (const pid of pids) {
     const root = `/proc/${pid}/root`;
-    if ((await existsBeneath(root, join(volumesAt, volume))) || (await existsBeneath(root, `/path/${volume}`))) return pid;
+    const isThere = await existsBeneath(root, join(place.volumesAt ?? '/', plug.volume));
+    if (isThere || (await existsBeneath(root, deviceFolder(place, plug)))) return pid;
   }
   return undefined;
 }
 
 /** The volume in the attachment pod, opened where the host sees it. */
 async function sourceOf({ hostPid, volumesAt = '/' }: Place, pid: number, { volume, isDirectory }: Plug): Promise<SafePath> {
-  const root = `/proc/${pid}/root`;
   const inside = join(volumesAt, volume, isDirectory ? '' : DISK);
-  const found = await openIfThere(root, inside);
-  if (found === undefined) {
-    const isDevice = await existsBeneath(root, `/path/${volume}`);
-    throw new KvError('NotReady', isDevice ? text.blockPlug(volume) : text.noPlugFile(volume, inside), { reason: 'HotplugFailed' });
-  }
+  const found = await openIfThere(`/proc/${pid}/root`, inside);
+  if (found === undefined) throw new KvError('NotReady', text.noPlugFile(volume, inside), { reason: 'HotplugFailed' });
   try {
     // The guest's process shall write to it.
     await chown(found.path, QEMU_USER, QEMU_USER);
@@ -136,11 +183,12 @@ async function sourceOf({ hostPid, volumesAt = '/' }: Place, pid: number, { volu
   }
 }
 
-async function bindTo(ctx: Ctx, place: Place, plug: Plug, { dir, source }: { dir: SafePath; source: SafePath }): Promise<void> {
+async function bindTo({ ctx, hostPid, dir }: Place, plug: Plug, source: SafePath): Promise<void> {
   const target = plug.isDirectory ? await openDirectory(dir, fileOf(plug)) : await openTarget(dir, fileOf(plug));
   try {
     ctx.log.info({ volume: plug.volume, source: source.resolved }, 'Mounting a plugged volume');
-    await bindWritable(ctx, { source: source.pathForChild, target: `/proc/${process.pid}/fd/${target.fd}`, mountNs: place.mountNs });
+    const mountNs = `/proc/${hostPid}/ns/mnt`;
+    await bindWritable(ctx, { source: source.pathForChild, target: `/proc/${process.pid}/fd/${target.fd}`, mountNs });
   } finally {
     await target.close();
   }

@@ -9,6 +9,7 @@ import type { PodInterfaceCache } from '../../core/network/caches.js';
 import type { ProcessRef } from '../../linux/proc.js';
 import type { SafePath } from '../../linux/safe-path.js';
 import type { CmdClient } from '../../rpc/index.js';
+import type { PluggedVolumes } from '../disks/hotplug-disks.js';
 import type { LauncherState } from '../status/phase.js';
 import type { GhostRecord } from './ghost-records.js';
 import { Pace } from './pace.js';
@@ -45,8 +46,8 @@ export interface Launcher {
   syncedSpec?: string;
   /** Sizes of the guest that were changed, or failed to be, since the status was last written. */
   resized?: { cpus?: boolean; memory?: boolean };
-  /** Volumes mounted among its hotplugged disks. */
-  plugged?: ReadonlySet<string>;
+  /** Volumes among its hotplugged disks. */
+  plugged?: PluggedVolumes;
   isPrepared: boolean;
   hasAnnouncedShutdown: boolean;
   /** When the guest was last asked to shut down. */

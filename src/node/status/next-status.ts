@@ -4,6 +4,7 @@ import type { DomainReport } from '../../api/domain-report.js';
 import type { VirtualMachineInstance, VirtualMachineInstanceGuestOSInfo, VirtualMachineInstanceStatus, VmiPhase } from '../../api/index.js';
 import { metaTime } from '../../base/clock.js';
 import type { PodInterfaceCache } from '../../core/network/caches.js';
+import type { PluggedVolumes } from '../disks/hotplug-disks.js';
 import { type Failure, nextConditions } from './conditions.js';
 import { nextInterfaces } from './interfaces.js';
 import { type MigrationFacts, migrationMethod } from './migratable.js';
@@ -20,7 +21,7 @@ export interface StatusFacts extends MigrationFacts {
   readonly selinuxContext: string | undefined;
   readonly agentVersions?: readonly string[];
   readonly resized?: { readonly cpus?: boolean; readonly memory?: boolean };
-  readonly plugged?: ReadonlySet<string>;
+  readonly plugged?: PluggedVolumes;
   readonly now: number;
 }
 

@@ -4,11 +4,12 @@ import type { DomainReport, MemoryDumpReport } from '../../api/domain-report.js'
 import type { MemoryStatus, VirtualMachineInstance, VolumeStatus } from '../../api/index.js';
 import { quantityOf } from '../../api/quantity.js';
 import { metaTime } from '../../base/clock.js';
+import type { PluggedVolumes } from '../disks/hotplug-disks.js';
 import { text } from '../text.js';
 
 export interface VolumeFacts {
-  /** Volumes that are mounted among the launcher's hotplugged disks; undefined = not looked at. */
-  readonly plugged?: ReadonlySet<string>;
+  /** What is among the launcher's hotplugged disks; undefined = not looked at. */
+  readonly plugged?: PluggedVolumes;
   readonly now: number;
 }
 
@@ -43,10 +44,12 @@ function nextPlugged(status: VolumeStatus, target: string | undefined, isWanted:
   if (target !== undefined) return { ...status, target, phase: 'Ready', reason: 'VolumeReady', message: text.volumeReady(name) };
   const left = { ...status, target: '' };
   if (facts?.plugged === undefined) return left;
-  if (facts.plugged.has(name)) {
+  if (facts.plugged.there.has(name)) {
     if (!isWanted || !TO_MOUNTED.has(phase)) return left;
     return { ...left, phase: 'MountedToPod', reason: 'VolumeMountedToPod', message: text.volumeMounted(name) };
   }
+  const failure = facts.plugged.failures.get(name);
+  if (isWanted && failure !== undefined) return { ...left, reason: 'HotplugFailed', message: failure };
   if (isWanted || !TO_UNMOUNTED.has(phase)) return left;
   return { ...left, phase: 'UnMountedFromPod', reason: 'VolumeUnMountedFromPod', message: text.volumeUnmounted(name) };
 }
