@@ -23,11 +23,23 @@ function answer(program: Buffer, { type, major, minor }: Request): number {
     const [op, to, from] = [program[at * 8], (program[at * 8 + 1] ?? 0) & 15, (program[at * 8 + 1] ?? 0) >> 4];
     const [offset, value] = [program.readInt16LE(at * 8 + 2), program.readInt32LE(at * 8 + 4)];
     if (op === 0x95) return registers[0] ?? -1;
-    else if (op === 0xb4 || op === 0xb7) registers[to] = value;
-    else if (op === 0x61 && from === 1) registers[to] = context[offset] ?? -1;
-    else if (op === 0x54) registers[to] = (registers[to] ?? 0) & value;
-    else if (op === 0x55) at += registers[to] === value ? 0 : offset;
-    else throw new Error(`instruction ${op} at ${at}`);
+    const now = registers[to] ?? 0;
+    if (op === 0x55) at += now === value ? 0 : offset;
+    else registers[to] = resultOf(op, now, value, from === 1 ? (context[offset] ?? -1) : -1);
+  }
+}
+
+function resultOf(op: number | undefined, now: number, value: number, loaded: number): number {
+  switch (op) {
+    case 0xb4:
+    case 0xb7:
+      return value;
+    case 0x61:
+      return loaded;
+    case 0x54:
+      return now & value;
+    default:
+      throw new Error(`instruction ${op}`);
   }
 }
 
