@@ -153,6 +153,7 @@ async function closeAll(ctx: Ctx, parts: Parts, closeServer: (() => Promise<void
   const steps: readonly (() => Promise<void> | void)[] = [
     () => parts.agent.stop(),
     () => parts.dhcp.close(),
+    () => parts.metrics.close(),
     () => closeServer?.(),
     () => parts.notifier.close(),
     () => parts.session.close(),

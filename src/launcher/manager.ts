@@ -11,6 +11,7 @@ import type { Run } from '../linux/exec.js';
 import type { VmiOptions } from '../rpc/index.js';
 import type { DhcpServers } from './dhcp/server.js';
 import { isAlive } from './domain-state.js';
+import type { DownwardMetrics } from './downward-metrics/downward-metrics.js';
 import { plugHostDevices, readLive, type Update, updateDevices, updateMemory, updateVcpus, withKnownTargets } from './live-update.js';
 import { Mutex } from './mutex.js';
 import { type PreparedDomain, prepareDomain } from './prepare/domain.js';
@@ -33,6 +34,7 @@ export interface ManagerDeps {
   /** Name of the libvirt domain. */
   readonly domain: string;
   readonly qemuLogDir: string;
+  readonly metrics?: Pick<DownwardMetrics, 'serve'>;
   /** Makes disks and XML; replaced in tests. */
   readonly prepare?: typeof prepareDomain;
 }
@@ -69,6 +71,7 @@ export class DomainManager {
       if (state && isAlive(state)) await this.#goOn(state, vmi, sent);
       // A guest that ended stays ended: its VMI is over, and a new one gets a new pod.
       else if (!record.started) await this.#start(vmi, sent);
+      if (record.started) this.#deps.metrics?.serve(vmi);
     });
   }
 

@@ -10,6 +10,7 @@ import { type CmdTargets, cmdHandlers } from './cmd-server.js';
 import { LibvirtDaemon } from './daemon.js';
 import type { DaemonLayout, DaemonSettings } from './daemon-config.js';
 import { DhcpServers } from './dhcp/server.js';
+import { DownwardMetrics } from './downward-metrics/downward-metrics.js';
 import { catchUp, type EventTargets, handleEvent } from './events.js';
 import { GuestCommands } from './guest-commands.js';
 import { GuestFiles } from './guest-files.js';
@@ -48,6 +49,7 @@ export interface Parts {
   readonly lifecycle: Lifecycle;
   readonly monitor: QemuMonitor;
   readonly dhcp: DhcpServers;
+  readonly metrics: DownwardMetrics;
   readonly handlers: ReturnType<typeof cmdHandlers>;
 }
 
@@ -95,7 +97,8 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const agent = new AgentPoller({ ctx, session, record, reporter, intervals: options.agentIntervals, domain, onChange });
   const dhcp = new DhcpServers(ctx);
   const shared = { ctx, session, reporter, record, domain };
-  const manager = new DomainManager({ ...shared, run, dhcp, qemuLogDir: layout.qemuLogDir, sources: { options, env, verbosity } });
+  const metrics = new DownwardMetrics(shared);
+  const manager = new DomainManager({ ...shared, metrics, run, dhcp, qemuLogDir: layout.qemuLogDir, sources: { options, env, verbosity } });
   const lifecycle = new Lifecycle({ ...shared, manager, agent });
   const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain });
   credentials = new AccessCredentials({ ctx, agent, files: new GuestFiles({ agent, guest, domain }), record, reporter });
@@ -108,5 +111,5 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   };
   const daemon = buildDaemon(ctx, setup);
   const monitor = new QemuMonitor(ctx, layout.pidDir, domain);
-  return { domain, record, daemon, session, notifier, reporter, agent, manager, lifecycle, monitor, dhcp, handlers: cmdHandlers(targets) };
+  return { domain, record, daemon, session, notifier, reporter, agent, manager, lifecycle, monitor, dhcp, metrics, handlers: cmdHandlers(targets) };
 }

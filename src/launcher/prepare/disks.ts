@@ -20,6 +20,7 @@ import {
 import type { Run } from '../../linux/exec.js';
 import { isoOfDirectory, isoOfFiles } from '../../linux/iso.js';
 import { createQcow2, type ImageFormat } from '../../linux/qemu-img.js';
+import { prepareDownwardMetrics } from '../downward-metrics/downward-metrics.js';
 
 async function isThere(path: string): Promise<boolean> {
   return access(path).then(
@@ -57,6 +58,7 @@ async function configFiles({ sourceDir, volume, requires }: ConfigIsoPlan): Prom
 export async function makeDisks(ctx: Ctx, run: Run, vmi: VirtualMachineInstance, facts: PreparedDiskFacts): Promise<void> {
   const { overlays, emptyDisks, configIsos } = planPreparedDisks(vmi, facts);
   await Promise.all([
+    prepareDownwardMetrics(vmi),
     ...overlays.map(({ path, backingPath, backingFormat }) =>
       once(path, () => createQcow2(ctx, run, path, { backing: backingPath, backingFormat: backingFormat as ImageFormat })),
     ),
