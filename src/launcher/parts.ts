@@ -98,7 +98,8 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const dhcp = new DhcpServers(ctx);
   const shared = { ctx, session, reporter, record, domain };
   const metrics = new DownwardMetrics(shared);
-  const manager = new DomainManager({ ...shared, metrics, run, dhcp, qemuLogDir: layout.qemuLogDir, sources: { options, env, verbosity } });
+  const sources = { options, env, verbosity, libvirtVersion: () => setup.libvirt.version() };
+  const manager = new DomainManager({ ...shared, metrics, run, dhcp, qemuLogDir: layout.qemuLogDir, sources });
   const lifecycle = new Lifecycle({ ...shared, manager, agent });
   const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain });
   credentials = new AccessCredentials({ ctx, agent, files: new GuestFiles({ agent, guest, domain }), record, reporter });

@@ -87,7 +87,7 @@ export async function fakeLauncherParts(prepare: () => Promise<PreparedDomain> =
   listener.targets = { ctx, domain: DOMAIN, record, reporter, notifier, agent };
   const shared = { ctx, session, reporter, record, domain: DOMAIN };
   const run = async () => ({ stdout: '', stderr: '' });
-  const sources = { options, env: {}, verbosity: 2 };
+  const sources = { options, env: {}, verbosity: 2, libvirtVersion: () => 11_003_000 };
   const manager = new DomainManager({ ...shared, run, sources, dhcp: { serve: async () => undefined }, qemuLogDir: '/nowhere', prepare });
   const lifecycle = new Lifecycle({ ...shared, manager, agent });
   const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain: DOMAIN });

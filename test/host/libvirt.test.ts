@@ -22,6 +22,7 @@ describe('the real library', () => {
   it('reads capabilities, versions, guest facts and addresses', async () => {
     const conn = await libvirt.open(URI);
     expect(await conn.capabilities()).toContain('<capabilities>');
+    expect(libvirt.version()).toBeGreaterThan(8_000_000);
     expect(await conn.hypervisorVersion()).toMatch(/^\d+\.\d+\.\d+$/);
     const domain = await conn.lookupDomain('test');
     expect(await domain?.interfaceAddresses('lease')).toEqual([

@@ -4,6 +4,7 @@ import { KvError } from '../../base/errors.js';
 import type { DomainFacts } from './facts.js';
 import { type AnyStep, STEPS } from './order.js';
 import { addHotplugPorts } from './passes/hotplug-ports.js';
+import { refuseBeforeLibvirt } from './passes/limits.js';
 import { placeOnRootComplex } from './passes/root-complex.js';
 import { buildScope, type Scope } from './scope.js';
 import type { Fragment } from './step.js';
@@ -14,7 +15,7 @@ const SINGLE_DEVICES = new Set(['emulator', 'memballoon', 'rng', 'vsock', 'tpm',
 
 export function buildDomain(vmi: VirtualMachineInstance, facts: DomainFacts): XmlNode {
   const scope = buildScope(vmi, facts);
-  return [placeOnRootComplex, addHotplugPorts].reduce((domain, pass) => pass(domain, scope), assemble(scope));
+  return [placeOnRootComplex, addHotplugPorts, refuseBeforeLibvirt].reduce((domain, pass) => pass(domain, scope), assemble(scope));
 }
 
 export function assemble(scope: Scope, steps: readonly AnyStep[] = STEPS): XmlNode {

@@ -64,6 +64,11 @@ export interface DomainFacts {
    * The recorded reference leaves the impossible request in place; the launcher sets this.
    */
   readonly adaptCpuToEmulation?: boolean;
+  /**
+   * The library that will read the domain: 11003000 is 11.3.0. With it, what libvirt or QEMU would refuse is refused here, by the field's name.
+   * The recorded reference had none.
+   */
+  readonly libvirtVersion?: number;
   /** Ceiling in MiB of QEMU's cache of translated code; QEMU's own default takes a large share of the pod's memory. Emulation only. */
   readonly translationCacheMiB?: number;
 

@@ -14,6 +14,8 @@ export interface Scope extends DomainFacts {
   readonly arch: ArchTraits;
   /** Model of virtio devices. */
   readonly virtioModel: string;
+  /** The machine's devices sit on PCIe ports. */
+  readonly onPcie: boolean;
   /** Encrypted guests reach devices only through the IOMMU. */
   readonly iommu: boolean;
   readonly cpus: CpuPlan;
@@ -37,6 +39,7 @@ export function buildScope(vmi: VirtualMachineInstance, facts: DomainFacts): Sco
     devices: domain.devices,
     arch,
     virtioModel: arch.virtioModel(domain.devices.useVirtioTransitional === true),
+    onPcie: arch.pcie && isPcieMachine(domain.machine?.type ?? ''),
     iommu: hasSev(domain) || isSecureExecution(vmi),
     cpus,
     ioThreads,
@@ -44,6 +47,9 @@ export function buildScope(vmi: VirtualMachineInstance, facts: DomainFacts): Sco
     asRoot: (vmi.status?.runtimeUser ?? 0) === 0 && vmi.metadata.annotations?.['kubevirt.io/nonroot'] === undefined,
   };
 }
+
+/** amd64 has an older machine with a plain PCI bus, too. */
+const isPcieMachine = (type: string): boolean => !/^pc($|-i440fx)/.test(type);
 
 /** SEV, SEV-ES or SEV-SNP. */
 export const hasSev = ({ launchSecurity }: DomainSpec): boolean => launchSecurity?.sev !== undefined || launchSecurity?.snp !== undefined;

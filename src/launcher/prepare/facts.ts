@@ -104,6 +104,7 @@ export interface FactSources {
   readonly options: LauncherOptions;
   readonly env: Env;
   readonly verbosity: number;
+  readonly libvirtVersion: () => number;
 }
 
 interface NetworkInfo {
@@ -160,6 +161,7 @@ export async function gatherFacts(vmi: VirtualMachineInstance, sources: FactSour
     hypervisorDevicePresent,
     allowEmulation: options.allowEmulation,
     adaptCpuToEmulation: true,
+    libvirtVersion: sources.libvirtVersion(),
     cpuSet,
     firmwareFiles,
     firmwareDir: options.ovmfPath,

@@ -1,7 +1,15 @@
 // Group convert: VMI → domain XML. Turns the recorded context into DomainFacts; what is not recorded is the reference's plain node.
 import type { VirtualMachineInstance } from '../../../src/api/index.js';
-import { type DomainFacts, type HostTopology, PLAIN_FACTS, renderDomainXml, type Smbios } from '../../../src/core/converter/index.js';
+import {
+  buildDomain,
+  type DomainFacts,
+  type HostTopology,
+  PLAIN_FACTS,
+  renderXml,
+  type Smbios,
+} from '../../../src/core/converter/index.js';
 import type { OracleCase } from '../oracle-case.js';
+import { asRecorded } from './convert-spelling.js';
 
 interface ConvertParams {
   readonly allowEmulation?: boolean;
@@ -41,10 +49,10 @@ const EMULATORS = ['x86_64', 'aarch64', 's390x'].map((arch) => `/usr/bin/qemu-sy
 
 export function answer(testCase: OracleCase): unknown {
   const vmi = testCase.object as VirtualMachineInstance;
-  return { xml: renderDomainXml(vmi, factsOf(vmi, testCase)) };
+  return { xml: renderXml(asRecorded(buildDomain(vmi, factsOf(vmi, testCase)), vmi)) };
 }
 
-function factsOf(vmi: VirtualMachineInstance, testCase: OracleCase): DomainFacts {
+export function factsOf(vmi: VirtualMachineInstance, testCase: OracleCase): DomainFacts {
   const params: ConvertParams = testCase.params ?? {};
   const topology = topologyOf(params);
   return {

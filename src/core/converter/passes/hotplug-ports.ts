@@ -17,9 +17,9 @@ const LARGE: Ports = { total: 16, free: 6 };
 /** A port is a slot of the root bus. */
 const MOST_PORTS = 28;
 
-export function addHotplugPorts(domain: XmlNode, scope: Pick<Scope, 'vmi' | 'arch' | 'hotplugPorts'>): XmlNode {
+export function addHotplugPorts(domain: XmlNode, scope: Pick<Scope, 'vmi' | 'onPcie' | 'hotplugPorts'>): XmlNode {
   const onRoot = scope.vmi.metadata.annotations?.['kubevirt.io/placePCIDevicesOnRootComplex'] === 'true';
-  if (!scope.hotplugPorts || !scope.arch.pcie || onRoot) return domain;
+  if (!scope.hotplugPorts || !scope.onPcie || onRoot) return domain;
   const bytes = BigInt(childOf(domain, 'memory')?.text ?? '0');
   const { total, free } = bytes > LARGE_GUEST ? LARGE : SMALL;
   return mapDevices(domain, (devices) => {

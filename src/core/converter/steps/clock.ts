@@ -15,7 +15,7 @@ export const clock: Step<'vmi' | 'domain'> = {
 
 function offset({ utc, timezone }: Clock): Record<string, string | number | undefined> {
   if (utc) return { offset: 'utc', adjustment: utc.offsetSeconds ?? 'reset' };
-  return timezone === undefined ? {} : { offset: 'timezone', timezone };
+  return timezone === undefined ? { offset: 'utc' } : { offset: 'timezone', timezone };
 }
 
 const present = (timer: { readonly present?: boolean }): string => yesNo(timer.present !== false);

@@ -25,7 +25,7 @@ function needsUsb({ arch, devices, env }: Pick<Scope, Needs>): boolean {
   return (
     devices.clientPassthrough !== undefined ||
     (devices.inputs ?? []).some(({ bus }) => !bus || bus === 'usb') ||
-    (devices.disks ?? []).some(({ disk }) => disk?.bus === 'usb') ||
+    (devices.disks ?? []).some((disk) => busOf(disk) === 'usb') ||
     needsUsbBus(devices.hostDevices ?? [], env)
   );
 }

@@ -28,7 +28,7 @@ describe('model', () => {
       'features without a model',
       { features: [{ name: 'pcid' }] },
       {},
-      `<cpu mode="host-model"><feature name="pcid"/><feature name="mpx" policy="disable"/>${ONE}</cpu>`,
+      `<cpu mode="host-model"><feature name="pcid" policy="require"/><feature name="mpx" policy="disable"/>${ONE}</cpu>`,
     ],
     ['no mpx on arm64', { model: 'cortex-a57' }, { hostArch: 'arm64' }, `<cpu mode="custom"><model>cortex-a57</model>${ONE}</cpu>`],
     ['another architecture', { model: 'host-model' }, { crossArchEmulation: true }, `<cpu mode="custom"><model>max</model>${ONE}</cpu>`],

@@ -68,7 +68,9 @@ function features({ domain, arch }: Pick<Scope, Needs>): XmlNode[] {
   if (!domain.cpu) return [];
   const given: readonly CPUFeature[] = domain.cpu.features ?? [];
   const dropMpx = arch.mpxInModels && !isHostMode(domain.cpu.model ?? '') && !given.some(({ name }) => name === 'mpx');
-  return [...given, ...(dropMpx ? [{ name: 'mpx', policy: 'disable' }] : [])].map(({ name, policy }) => el('feature', { name, policy }));
+  return [...given, ...(dropMpx ? [{ name: 'mpx', policy: 'disable' }] : [])].map(({ name, policy }) =>
+    el('feature', { name, policy: policy || 'require' }),
+  );
 }
 
 /** Cells of NUMA passthrough, else one cell for all memory where it is backed by a memfd. */

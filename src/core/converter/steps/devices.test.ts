@@ -237,7 +237,7 @@ const rows: readonly Row[] = [
     { devices: { filesystems: [{ name: 'fs', virtiofs: {} }] } },
     {},
     [
-      '<filesystem type="mount" accessMode="passthrough"><source socket="/var/run/kubevirt/virtiofs-containers/fs.sock"/>' +
+      '<filesystem type="mount" accessmode="passthrough"><source socket="/var/run/kubevirt/virtiofs-containers/fs.sock"/>' +
         '<target dir="fs"/><driver type="virtiofs" queue="1024"/></filesystem>',
     ],
   ],
@@ -253,11 +253,11 @@ const rows: readonly Row[] = [
     },
     { env: { MDEV_PCI_RESOURCE_V_COM_GPU: 'uuid-1', PCI_RESOURCE_V_COM_DEV: '0000:81:01.0' }, sriovAddresses: { fast: '0000:82:00.1' } },
     [
-      '<hostdev type="pci" managed="no"><source><address type="pci" domain="0x0000" bus="0x81" slot="0x01" function="0x0"/></source>' +
+      '<hostdev type="pci" managed="no"><source><address domain="0x0000" bus="0x81" slot="0x01" function="0x0"/></source>' +
         '<alias name="ua-hostdevice-h"/></hostdev>',
       '<hostdev type="mdev" mode="subsystem" model="vfio-pci" display="on" ramfb="on"><source><address uuid="uuid-1"/></source>' +
         '<alias name="ua-gpu-g"/></hostdev>',
-      '<hostdev type="pci" managed="no"><source><address type="pci" domain="0x0000" bus="0x82" slot="0x00" function="0x1"/></source>' +
+      '<hostdev type="pci" managed="no"><source><address domain="0x0000" bus="0x82" slot="0x00" function="0x1"/></source>' +
         '<boot order="1"/><address type="pci" domain="0x0000" bus="0x05" slot="0x00" function="0x0"/><alias name="ua-sriov-fast"/></hostdev>',
     ],
   ],

@@ -95,8 +95,7 @@ export function hotplugSource(volume: Volume, scope: Needs): DiskSource {
 
 function claim({ name }: Volume, scope: Needs): DiskSource {
   const isBlock = scope.blockVolumes.has(name);
-  const source = dataSource(name, isBlock, isBlock ? { dev: blockDevice(name) } : { file: filesystemImage(name) }, scope);
-  return isBlock ? { ...source, attrs: { ...source.attrs, name } } : source;
+  return dataSource(name, isBlock, isBlock ? { dev: blockDevice(name) } : { file: filesystemImage(name) }, scope);
 }
 
 /** The data itself, or a qcow2 above it that remembers which blocks changed since the last backup. */
@@ -124,7 +123,7 @@ function containerDisk({ name }: Volume, { containerDiskFormats }: Needs, index:
 }
 
 function ephemeral({ name }: Volume, { blockVolumes }: Needs): DiskSource {
-  if (blockVolumes.has(name)) return overlay(name, 'block', 'raw', { dev: blockDevice(name), name });
+  if (blockVolumes.has(name)) return overlay(name, 'block', 'raw', { dev: blockDevice(name) });
   return overlay(name, 'file', 'raw', { file: filesystemImage(name) });
 }
 

@@ -34,7 +34,7 @@ describe('what lies behind a disk', () => {
 
   it.each<[string, Omit<Volume, 'name'>, Partial<DomainFacts>, string]>([
     ['a claim', pvc, {}, virtioDisk(`${PVC_SOURCE}${VDA}${UNMAP}${ALIAS}`)],
-    ['a block claim', pvc, block, virtioDisk(`<source dev="/dev/d" name="d"/>${VDA}${UNMAP}${ALIAS}`, 'type="block"')],
+    ['a block claim', pvc, block, virtioDisk(`<source dev="/dev/d"/>${VDA}${UNMAP}${ALIAS}`, 'type="block"')],
     ['a data volume', { dataVolume: { name: 'x' } }, {}, virtioDisk(`${PVC_SOURCE}${VDA}${UNMAP}${ALIAS}`)],
     [
       'a container disk',
@@ -52,7 +52,7 @@ describe('what lies behind a disk', () => {
       'an ephemeral block claim',
       { ephemeral: {} },
       block,
-      virtioDisk(`${overlay}${VDA}${qcow2}${ALIAS}${backing('block', 'raw', 'dev="/dev/d" name="d"')}`),
+      virtioDisk(`${overlay}${VDA}${qcow2}${ALIAS}${backing('block', 'raw', 'dev="/dev/d"')}`),
     ],
     [
       'an empty disk',
@@ -101,7 +101,7 @@ describe('what lies behind a disk', () => {
       pvc,
       { ...block, changedBlockOverlays: { d: '/cbt/d.qcow2' } },
       virtioDisk(
-        `<source file="/cbt/d.qcow2" name="d"><dataStore type="block"><format type="raw"/><source dev="/dev/d"/></dataStore></source>${VDA}${qcow2}${ALIAS}`,
+        `<source file="/cbt/d.qcow2"><dataStore type="block"><format type="raw"/><source dev="/dev/d"/></dataStore></source>${VDA}${qcow2}${ALIAS}`,
       ),
     ],
     [
@@ -353,12 +353,8 @@ describe('hotplugged volumes', () => {
   });
 });
 
-describe('sizes for growing images', () => {
-  it('are the smaller of capacity and request', () => {
-    const info = { capacity: { storage: '2Gi' }, requests: { storage: '1Gi' }, filesystemOverhead: '0.055' };
-    const volumeStatus = [{ name: 'd', target: 'vda', persistentVolumeClaimInfo: info }];
-    expect(diskOf({ disk: { bus: 'virtio' } }, pvc, {}, { status: { volumeStatus } }).join()).toContain(
-      '<filesystemOverhead>0.055</filesystemOverhead><capacity>1073741824</capacity>',
-    );
+describe('downward metrics', () => {
+  it('are on a virtio disk, whatever bus was asked for', () => {
+    expect(diskOf({ disk: { bus: 'sata' } }, { downwardMetrics: {} }).join()).toContain('<target bus="virtio" dev="vda"/>');
   });
 });

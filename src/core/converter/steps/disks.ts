@@ -1,6 +1,5 @@
 // Disks, LUNs and CD-ROM drives: one element for each disk of the VMI whose volume is there (hotplugged ones only once they are mounted).
 import type { Disk, Volume, VolumeStatus } from '../../../api/index.js';
-import { quantityValue } from '../../../api/quantity.js';
 import { KvError } from '../../../base/errors.js';
 import { pciAddressOf } from '../../devices/index.js';
 import { RESERVATION_SOCKET } from '../../storage/paths.js';
@@ -19,13 +18,13 @@ type Needs = DriverNeeds | SourceNeeds | 'devices' | 'virtioModel' | 'ioThreads'
 export const disks: Step<Needs> = {
   name: 'disks',
   render(scope) {
-    const wanted = scope.devices.disks ?? [];
+    const wanted = (scope.devices.disks ?? []).map((disk) => attached(disk, scope));
     const statuses = scope.vmi.status?.volumeStatus ?? [];
     const names = nameDisks(wanted, statuses);
     const threads = assignThreads(wanted, scope.ioThreads);
     const nodes = wanted.map((disk, i): XmlNode | undefined => {
       const part: DiskPart = { disk, name: names[i] as DiskName, thread: threads[i], source: sourceOf(disk, statuses, scope) };
-      const node = diskNode(part, statuses, scope);
+      const node = diskNode(part, scope);
       return isPresent(disk, statuses, scope) ? node : undefined;
     });
     return { devices: nodes.filter((node) => node !== undefined) };
@@ -40,6 +39,12 @@ interface DiskPart {
 }
 
 const volumesOf = ({ vmi }: Pick<Scope, 'vmi'>): readonly Volume[] => vmi.spec.volumes ?? [];
+
+/** Tools in the guest look for the metrics on a virtio disk; they are read-only, which no SATA disk can be. */
+function attached(disk: Disk, scope: Pick<Scope, 'vmi'>): Disk {
+  const isMetrics = volumesOf(scope).some(({ name, downwardMetrics }) => name === disk.name && downwardMetrics !== undefined);
+  return isMetrics && disk.disk ? { ...disk, disk: { ...disk.disk, bus: 'virtio' } } : disk;
+}
 
 function sourceOf(disk: Disk, statuses: readonly VolumeStatus[], scope: Pick<Scope, Needs>): DiskSource {
   const index = volumesOf(scope).findIndex(({ name }) => name === disk.name);
@@ -70,7 +75,7 @@ function isPresent(disk: Disk, statuses: readonly VolumeStatus[], scope: Pick<Sc
 const isHotpluggable = ({ persistentVolumeClaim, dataVolume }: Volume): boolean =>
   (persistentVolumeClaim ?? dataVolume)?.hotpluggable === true;
 
-function diskNode(part: DiskPart, statuses: readonly VolumeStatus[], scope: Pick<Scope, Needs>): XmlNode {
+function diskNode(part: DiskPart, scope: Pick<Scope, Needs>): XmlNode {
   const { disk, source } = part;
   const children = [
     ...media(part),
@@ -81,7 +86,6 @@ function diskNode(part: DiskPart, statuses: readonly VolumeStatus[], scope: Pick
     bootOrder(disk.bootOrder),
     address(part),
     blockIo(disk, scope),
-    ...sizes(disk, statuses),
     disk.disk && disk.shareable === true && el('shareable'),
   ];
   const virtio = source.fixed || (disk.disk !== undefined && busOf(disk) === 'virtio');
@@ -125,17 +129,3 @@ function address({ disk, name }: DiskPart): XmlNode | undefined {
   const scsi = (disk.disk ?? disk.lun)?.bus === 'scsi';
   return scsi ? el('address', { type: 'drive', controller: 0, bus: 0, unit: name.unit }) : undefined;
 }
-
-/** Not for libvirt, which drops them: they tell the launcher how far the image may grow. */
-function sizes(disk: Disk, statuses: readonly VolumeStatus[]): XmlChild[] {
-  const info = statuses.find(({ name }) => name === disk.name)?.persistentVolumeClaimInfo;
-  if (!info || !(disk.disk ?? disk.lun)) return [];
-  const [capacity, request] = [info.capacity?.storage, info.requests?.storage];
-  const smaller = capacity === undefined || request === undefined ? undefined : minimum(quantityValue(capacity), quantityValue(request));
-  return [
-    info.filesystemOverhead === undefined ? undefined : textEl('filesystemOverhead', info.filesystemOverhead),
-    smaller === undefined ? undefined : textEl('capacity', smaller),
-  ];
-}
-
-const minimum = (a: bigint, b: bigint): bigint => (a < b ? a : b);

@@ -100,7 +100,7 @@ const rows: readonly Row[] = [
     },
     {},
     [
-      '<clock><timer name="rtc" tickpolicy="catchup" present="yes" track="guest"/><timer name="pit" tickpolicy="delay" present="no"/>' +
+      '<clock offset="utc"><timer name="rtc" tickpolicy="catchup" present="yes" track="guest"/><timer name="pit" tickpolicy="delay" present="no"/>' +
         '<timer name="kvmclock" present="yes"/><timer name="hpet" present="yes"/><timer name="hypervclock" present="no"/></clock>',
     ],
   ],
@@ -109,14 +109,14 @@ const rows: readonly Row[] = [
     clock,
     { domain: { cpu: { features: [{ name: 'invtsc', policy: 'require' }] } }, status: { topologyHints: { tscFrequency: 2_000_000_000 } } },
     {},
-    ['<clock><timer name="tsc" frequency="2000000000"/></clock>'],
+    ['<clock offset="utc"><timer name="tsc" frequency="2000000000"/></clock>'],
   ],
   [
     'the frequency for reenlightenment',
     clock,
     { domain: { features: { hyperv: { reenlightenment: { enabled: true } } } }, status: { topologyHints: { tscFrequency: 5 } } },
     {},
-    ['<clock><timer name="tsc" frequency="5"/></clock>'],
+    ['<clock offset="utc"><timer name="tsc" frequency="5"/></clock>'],
   ],
   [
     'no frequency unless it matters',

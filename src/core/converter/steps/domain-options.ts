@@ -12,7 +12,11 @@ export const rebootPolicy: Step<'domain'> = {
   },
 };
 
-export const iommufd: Step<'iommufd'> = {
+/** The first libvirt that takes the descriptor of a whole domain. */
+const IOMMUFD_SINCE = 12_002_000;
+
+export const iommufd: Step<'iommufd' | 'libvirtVersion'> = {
   name: 'iommufd',
-  render: ({ iommufd: enabled }) => (enabled ? { elements: [el('iommufd', { enabled: 'yes', fdgroup: 'iommu' })] } : NOTHING),
+  render: ({ iommufd: enabled, libvirtVersion = IOMMUFD_SINCE }) =>
+    enabled && libvirtVersion >= IOMMUFD_SINCE ? { elements: [el('iommufd', { enabled: 'yes', fdgroup: 'iommu' })] } : NOTHING,
 };

@@ -1,5 +1,5 @@
 // Devices of the host handed to the guest. Which ones is decided in core/devices; here they get their elements.
-import { type PassedDevice, passGpus, passHostDevices, passSriov } from '../../devices/index.js';
+import { type PassedDevice, type PciAddress, passGpus, passHostDevices, passSriov } from '../../devices/index.js';
 import type { Scope } from '../scope.js';
 import { NOTHING, type Step } from '../step.js';
 import { el, type XmlNode } from '../xml.js';
@@ -37,11 +37,11 @@ function hostDevice(passed: PassedDevice): XmlNode {
     return el('hostdev', { type, mode: 'subsystem', model: passed.model, ...shown }, [source({ uuid: passed.uuid }), alias(passed.alias)]);
   }
   return el('hostdev', { type, managed: 'no', ...shown }, [
-    el('source', {}, [pciAddressEl(passed.host)]),
+    source(passed.host),
     bootOrder(passed.bootOrder),
     passed.guest && pciAddressEl(passed.guest),
     alias(passed.alias),
   ]);
 }
 
-const source = (address: Record<string, string>): XmlNode => el('source', {}, [el('address', address)]);
+const source = (address: Readonly<Record<string, string>> | PciAddress): XmlNode => el('source', {}, [el('address', { ...address })]);

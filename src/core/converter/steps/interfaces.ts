@@ -3,6 +3,7 @@
 import type { Interface, VirtualMachineInstance } from '../../../api/index.js';
 import { KvError } from '../../../base/errors.js';
 import { pciAddressOf } from '../../devices/index.js';
+import { formatMac, parseMac } from '../../network/mac.js';
 import { PASST_LOG } from '../../storage/paths.js';
 import type { InterfaceLink } from '../facts.js';
 import type { Scope } from '../scope.js';
@@ -35,7 +36,7 @@ const isRendered = (iface: Interface, scope: Pick<Scope, Needs>): boolean => !if
 function interfaceNode(iface: Interface, scope: Pick<Scope, Needs>): XmlNode {
   const virtio = !iface.model || iface.model === 'virtio';
   const attachment = attach(iface, scope);
-  const mac = iface.macAddress || attachment.link?.mac;
+  const mac = iface.macAddress ? withColons(iface.macAddress) : attachment.link?.mac;
   return el('interface', { type: attachment.type }, [
     ...(mac ? [el('mac', { address: mac })] : []),
     ...attachment.children,
@@ -46,6 +47,12 @@ function interfaceNode(iface: Interface, scope: Pick<Scope, Needs>): XmlNode {
     iface.pciAddress ? pciAddressEl(pciAddressOf(iface.pciAddress, `interface ${iface.name}`)) : undefined,
     iface.acpiIndex ? el('acpi', { index: iface.acpiIndex }) : undefined,
   ]);
+}
+
+/** The API takes 02-00-… and 0200.… as well, libvirt does not. */
+function withColons(mac: string): string {
+  const bytes = mac.includes(':') ? undefined : parseMac(mac);
+  return bytes ? formatMac(bytes) : mac;
 }
 
 interface Attachment {

@@ -110,7 +110,7 @@ export const filesystems: Step<'devices'> = {
     devices: (devices.filesystems ?? [])
       .filter(({ virtiofs }) => virtiofs !== undefined)
       .map(({ name }) =>
-        el('filesystem', { type: 'mount', accessMode: 'passthrough' }, [
+        el('filesystem', { type: 'mount', accessmode: 'passthrough' }, [
           el('source', { socket: virtiofsSocket(name) }),
           el('target', { dir: name }),
           el('driver', { type: 'virtiofs', queue: 1024 }),

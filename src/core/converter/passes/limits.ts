@@ -1,0 +1,139 @@
+// What the launcher's libvirt and QEMU refuse although admission let it through. Found here, the VMI says which of its fields it is; from libvirt
+// it would hear of an element of XML that its author never saw. Called last, by assemble.ts; changes nothing.
+import type { Disk, Interface } from '../../../api/index.js';
+import { compareQuantities } from '../../../api/quantity.js';
+import { KvError } from '../../../base/errors.js';
+import { parsePciAddress } from '../../devices/index.js';
+import type { Scope } from '../scope.js';
+import { nameOfAlias } from '../steps/device.js';
+import { childOf, childrenOf, type XmlNode } from '../xml.js';
+
+interface Fault {
+  /** Below spec.domain. */
+  readonly field: string;
+  readonly why: string;
+}
+
+type Limit = (scope: Scope, devices: XmlNode | undefined) => Fault | undefined;
+
+/** The first libvirt with TDX guests. */
+const TDX_SINCE = 11_006_000;
+/** Fewer would make a guest spin less than it costs to yield. */
+const FEWEST_RETRIES = 4095;
+
+const versionOf = (number: number): string => `${Math.trunc(number / 1_000_000)}.${Math.trunc(number / 1000) % 1000}`;
+
+const tdx: Limit = ({ domain, arch, libvirtVersion = TDX_SINCE }) =>
+  arch.name === 'amd64' && domain.launchSecurity?.tdx && libvirtVersion < TDX_SINCE
+    ? {
+        field: 'launchSecurity.tdx',
+        why: `TDX guests need libvirt ${versionOf(TDX_SINCE)}, the launcher image has ${versionOf(libvirtVersion)}: use an image with a newer one`,
+      }
+    : undefined;
+
+const maxGuest: Limit = ({ domain: { memory } }) =>
+  memory?.guest !== undefined && memory.maxGuest !== undefined && compareQuantities(memory.maxGuest, memory.guest) < 0
+    ? { field: 'memory.maxGuest', why: `${memory.maxGuest} is less than memory.guest, ${memory.guest}: set at least as much` }
+    : undefined;
+
+const spinlocks: Limit = ({ domain }) => {
+  const wanted = domain.features?.hyperv?.spinlocks;
+  const retries = wanted?.spinlocks ?? FEWEST_RETRIES;
+  if (!wanted || wanted.enabled === false || retries >= FEWEST_RETRIES) return undefined;
+  return { field: 'features.hyperv.spinlocks.spinlocks', why: `${retries} retries are too few: set at least ${FEWEST_RETRIES}` };
+};
+
+const vendorId: Limit = ({ domain }) => {
+  const wanted = domain.features?.hyperv?.vendorid;
+  if (!wanted || wanted.enabled === false || wanted.vendorid) return undefined;
+  return { field: 'features.hyperv.vendorid.vendorid', why: 'the vendor shown to the guest is missing: name one of at most 12 characters' };
+};
+
+/** Rules about one disk; `node` is its element. */
+type DiskLimit = (disk: Disk, node: XmlNode) => Fault | undefined;
+
+const LUN_BUSES = ['scsi', 'virtio'];
+
+const DISK_LIMITS: readonly DiskLimit[] = [
+  ({ disk, lun, cdrom }) =>
+    disk || lun || cdrom ? undefined : { field: '', why: 'the disk says neither disk nor lun nor cdrom: set one of them' },
+  ({ lun }, node) =>
+    lun && node.attrs.type !== 'block'
+      ? { field: '.lun', why: 'only a volume in block mode can be a LUN: set volumeMode Block on its claim, or use disk instead' }
+      : undefined,
+  ({ lun }, node) => {
+    const bus = childOf(node, 'target')?.attrs.bus ?? '';
+    return lun && !LUN_BUSES.includes(bus) ? { field: '.lun.bus', why: `a LUN cannot be on bus ${bus}: use scsi` } : undefined;
+  },
+  ({ disk }, node) =>
+    disk?.readonly && childOf(node, 'target')?.attrs.bus === 'sata'
+      ? { field: '.disk.readonly', why: 'a disk on bus sata cannot be read-only: use bus virtio, or cdrom' }
+      : undefined,
+  ({ shareable }, node) =>
+    shareable && childOf(node, 'driver')?.attrs.type !== 'raw'
+      ? { field: '.shareable', why: 'only a raw image can be shared, and this volume is an overlay: use a claim or a data volume' }
+      : undefined,
+  ({ io }, node) => {
+    const cache = childOf(node, 'driver')?.attrs.cache ?? '';
+    if (io !== 'native' || cache === '' || cache === 'none') return undefined;
+    return { field: '.io', why: `native I/O and cache ${cache} exclude each other: set cache none where the volume allows it` };
+  },
+];
+
+const namedNode = (devices: XmlNode | undefined, tag: string, name: string): XmlNode | undefined =>
+  childrenOf(devices, tag).find((node) => nameOfAlias(childOf(node, 'alias')?.attrs.name) === name);
+
+const disks: Limit = (scope, devices) => {
+  for (const [i, disk] of (scope.devices.disks ?? []).entries()) {
+    const node = namedNode(devices, 'disk', disk.name);
+    // Not there yet: its volume is still being plugged in.
+    if (!node) continue;
+    const fault =
+      firstOf(DISK_LIMITS.map((limit) => () => limit(disk, node))) ?? pciFault(disk.disk?.pciAddress, '.disk.pciAddress', scope);
+    if (fault) return { field: `devices.disks[${i}]${fault.field}`, why: `disk ${disk.name}: ${fault.why}` };
+  }
+  return undefined;
+};
+
+const interfaces: Limit = (scope) => {
+  for (const [i, iface] of (scope.devices.interfaces ?? []).entries()) {
+    const fault = interfaceFault(iface) ?? pciFault(iface.pciAddress, '.pciAddress', scope);
+    if (fault) return { field: `devices.interfaces[${i}]${fault.field}`, why: `interface ${iface.name}: ${fault.why}` };
+  }
+  return undefined;
+};
+
+function interfaceFault({ passtBinding, model, macAddress }: Interface): Fault | undefined {
+  if (passtBinding && model && model !== 'virtio') return { field: '.model', why: `passt serves virtio only, not ${model}` };
+  const isMulticast = macAddress !== undefined && (Number.parseInt(macAddress.slice(0, 2), 16) & 1) === 1;
+  return isMulticast ? { field: '.macAddress', why: `${macAddress} is a multicast address: the first byte must be even` } : undefined;
+}
+
+/** Buses above the first are ports with a single slot each. */
+function pciFault(text: string | undefined, field: string, { onPcie }: Scope): Fault | undefined {
+  const address = text === undefined ? undefined : parsePciAddress(text);
+  if (!address || !onPcie) return undefined;
+  if (Number(address.domain) !== 0) return { field, why: `${text} is outside of the guest's only PCI domain: begin it with 0000` };
+  const isOnPort = Number(address.bus) !== 0;
+  return isOnPort && Number(address.slot) !== 0
+    ? { field, why: `${text}: a PCIe port has slot 00 only; use bus 00, or slot 00 of another bus` }
+    : undefined;
+}
+
+const firstOf = (checks: readonly (() => Fault | undefined)[]): Fault | undefined => {
+  for (const check of checks) {
+    const fault = check();
+    if (fault) return fault;
+  }
+  return undefined;
+};
+
+const LIMITS: readonly Limit[] = [tdx, maxGuest, spinlocks, vendorId, disks, interfaces];
+
+export function refuseBeforeLibvirt(domain: XmlNode, scope: Scope): XmlNode {
+  if (scope.libvirtVersion === undefined) return domain;
+  const devices = childOf(domain, 'devices');
+  const fault = firstOf(LIMITS.map((limit) => () => limit(scope, devices)));
+  if (fault) throw new KvError('Invalid', `spec.domain.${fault.field}: ${fault.why}`);
+  return domain;
+}
