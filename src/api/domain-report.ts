@@ -35,6 +35,23 @@ export interface CredentialsReport {
   message?: string;
 }
 
+export type MigrationMode = 'PreCopy' | 'PostCopy' | 'Paused';
+
+/** Of the live migration that this launcher is, or was, the source or the target of. */
+export interface MigrationReport {
+  uid: string;
+  /** Absent on the target. */
+  startTimestamp?: string;
+  /** Absent while it is under way. */
+  endTimestamp?: string;
+  completed?: boolean;
+  failed?: boolean;
+  failureReason?: string;
+  /** Of a migration that was asked to end: Aborting, Succeeded or Failed. */
+  abortStatus?: string;
+  mode?: MigrationMode;
+}
+
 export interface AgentReport {
   version: string;
   /** Names of the commands that it serves. */
@@ -54,6 +71,7 @@ export interface DomainReport {
     vcpus?: number;
     memoryDump?: MemoryDumpReport;
     accessCredentials?: CredentialsReport;
+    migration?: MigrationReport;
     /** Of the guest agent, while it is connected. */
     agent?: AgentReport;
     gracePeriodSeconds?: number;

@@ -22,13 +22,17 @@ const isList = (value: unknown): boolean => Array.isArray(value) && value.every(
 const isAbsentOr = (value: unknown, fits: (value: unknown) => boolean): boolean => value === undefined || fits(value);
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
+const isMigration = (value: unknown): boolean =>
+  isObject(value) && typeof value.uid === 'string' && isAbsentOr(value.startTimestamp, isTime) && isAbsentOr(value.endTimestamp, isTime);
+
 function faultOf(value: unknown): string | undefined {
   if (!isObject(value) || !isObject(value.spec) || !isObject(value.status)) return 'it has no spec or no status';
   const { spec, status } = value;
   if (typeof status.status !== 'string' || !Object.hasOwn(STATES, status.status)) return 'its state is none that a domain can have';
   if (!isList(spec.disks) || !isList(spec.interfaces)) return 'its disks or interfaces are no lists';
   if (!isAbsentOr(spec.gracePeriodSeconds, Number.isFinite)) return 'its grace period is no number';
-  return isAbsentOr(spec.gracePeriodStartedAt, isTime) ? undefined : 'its grace period began at no time';
+  if (!isAbsentOr(spec.gracePeriodStartedAt, isTime)) return 'its grace period began at no time';
+  return isAbsentOr(spec.migration, isMigration) ? undefined : 'its migration has no uid, or ended at no time';
 }
 
 /** Throws Invalid. */
