@@ -25,7 +25,7 @@ const owners = [
   },
   { name: 'observability', packages: ['pino', 'prom-client'], only: '^src/base/' },
   { name: 'kubernetes', packages: ['@kubernetes/client-node', '@dot-i/k8s-operator'], only: '^src/runtime/' },
-  { name: 'grpc', packages: ['@grpc/grpc-js', '@grpc/proto-loader'], only: '^src/rpc/' },
+  { name: 'grpc', packages: ['@grpc/grpc-js', '@grpc/proto-loader'], only: '^(src/rpc|test)/' },
   { name: 'ffi', packages: ['koffi'], only: '^src/(libvirt/|linux/ffi)' },
   { name: 'web', packages: ['express', 'ws'], only: '^src/http/' },
 ];

@@ -29,6 +29,8 @@ export const ANNOTATION = {
   migrationTransportUnix: 'kubevirt.io/migrationTransportUnix',
   memoryOverheadBytes: 'kubevirt.io/memory-overhead-bytes',
   pauseAgentProbes: 'kubevirt.io/pause-guest-agent-probes',
+  ignition: 'kubevirt.io/ignitiondata',
+  hookSidecars: 'hooks.kubevirt.io/hookSidecars',
 } as const;
 
 /** What a VM or VMI carries once a controller of this version has seen it. */

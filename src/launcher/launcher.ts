@@ -146,12 +146,14 @@ async function lifeOf(ctx: Ctx, parts: Parts, options: LauncherOptions, signals:
   const state = await waitForEnd(ctx, parts, options, signals);
   ctx.log.info({ state: state.state, reason: state.reason }, 'The guest is over');
   await farewell(ctx, parts, signals.terminate);
+  await parts.hooks?.shutdown();
   return hasCrashed(state) ? { exitCode: 1 } : { exitCode: 0 };
 }
 
 async function closeAll(ctx: Ctx, parts: Parts, closeServer: (() => Promise<void>) | undefined, setup: LauncherSetup): Promise<void> {
   const steps: readonly (() => Promise<void> | void)[] = [
     () => parts.agent.stop(),
+    () => parts.hooks?.shutdown(),
     () => parts.dhcp.close(),
     () => parts.metrics.close(),
     () => closeServer?.(),

@@ -20,6 +20,7 @@ import {
 } from '../core/converter/index.js';
 import { type Domain, isLibvirtError } from '../libvirt/index.js';
 import { growRunning } from './grow-disks.js';
+import { withoutUndoing } from './hooks/undoing.js';
 import type { PreparedDomain } from './prepare/domain.js';
 import { parseCpuList } from './prepare/facts.js';
 import { text } from './text.js';
@@ -31,6 +32,8 @@ export interface Update {
   readonly vmi: VirtualMachineInstance;
   readonly prepared: PreparedDomain;
   readonly live: XmlNode;
+  /** What hooks did, which stays. */
+  readonly undoings: readonly DeviceChange[];
 }
 
 const LIVE = { live: true, config: true } as const;
@@ -87,9 +90,9 @@ async function applyAll(ctx: Ctx, handle: Domain, changes: readonly DeviceChange
   return changes.length > 0;
 }
 
-export async function updateDevices({ ctx, handle, vmi, prepared, live }: Update): Promise<boolean> {
+export async function updateDevices({ ctx, handle, vmi, prepared, live, undoings }: Update): Promise<boolean> {
   await growRunning(ctx, handle, vmi, live);
-  return applyAll(ctx, handle, planDeviceChanges(vmi, prepared.tree, live));
+  return applyAll(ctx, handle, withoutUndoing(planDeviceChanges(vmi, prepared.tree, live), undoings));
 }
 
 export const plugHostDevices = ({ ctx, handle, prepared, live }: Update): Promise<boolean> =>

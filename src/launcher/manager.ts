@@ -12,6 +12,8 @@ import type { VmiOptions } from '../rpc/index.js';
 import type { DhcpServers } from './dhcp/server.js';
 import { isAlive } from './domain-state.js';
 import type { DownwardMetrics } from './downward-metrics/downward-metrics.js';
+import { applyHooks } from './hooks/apply.js';
+import type { Hooks } from './hooks/hooks.js';
 import { plugHostDevices, readLive, type Update, updateDevices, updateMemory, updateVcpus, withKnownTargets } from './live-update.js';
 import { Mutex } from './mutex.js';
 import { type PreparedDomain, prepareDomain } from './prepare/domain.js';
@@ -35,6 +37,7 @@ export interface ManagerDeps {
   readonly domain: string;
   readonly qemuLogDir: string;
   readonly metrics?: Pick<DownwardMetrics, 'serve'>;
+  readonly hooks?: Hooks;
   /** Makes disks and XML; replaced in tests. */
   readonly prepare?: typeof prepareDomain;
 }
@@ -88,9 +91,11 @@ export class DomainManager {
   }
 
   async #startSteps(vmi: VirtualMachineInstance, sent: VmiOptions | undefined): Promise<void> {
-    const { ctx, run, sources, dhcp, session, record, reporter, prepare = prepareDomain } = this.#deps;
+    const { ctx, run, sources, dhcp, session, record, reporter, hooks, prepare = prepareDomain } = this.#deps;
     const begin = ctx.now();
-    const prepared = await prepare(ctx, { run, sources }, vmi, sent);
+    const made = await prepare(ctx, { run, sources, ...(hooks ? { hooks } : {}) }, vmi, sent);
+    const { prepared, undoings } = await applyHooks(hooks, made, vmi);
+    record.undoings = undoings;
     const served = servedInterfaces(vmi, prepared.interfaces);
     if (served.length > 0) await dhcp.serve(vmi, served, await readResolvConf());
     const readyAt = ctx.now();
@@ -145,7 +150,7 @@ export class DomainManager {
 
   /** Runs `change` with the running domain and the wanted one; if it did anything, the next report tells what the guest has now. */
   async #updating(vmi: VirtualMachineInstance, sent: VmiOptions | undefined, change: (update: Update) => Promise<boolean>): Promise<void> {
-    const { ctx, run, sources, dhcp, session, domain, reporter, prepare = prepareDomain } = this.#deps;
+    const { ctx, run, sources, dhcp, session, domain, reporter, record, prepare = prepareDomain } = this.#deps;
     await session.withDomain(domain, async (handle) => {
       const live = await readLive(handle);
       const prepared = await prepare(ctx, { run, sources, isRunning: true }, withKnownTargets(vmi, describeLive(live)), sent);
@@ -153,7 +158,7 @@ export class DomainManager {
       if (served.length > 0) await dhcp.serve(vmi, served, await readResolvConf());
       let isChanged = true;
       try {
-        isChanged = await change({ ctx, handle, vmi, prepared, live });
+        isChanged = await change({ ctx, handle, vmi, prepared, live, undoings: record.undoings });
       } finally {
         if (isChanged) await reporter.devicesChanged();
       }

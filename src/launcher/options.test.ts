@@ -21,6 +21,7 @@ describe('parseLauncherOptions', () => {
         vmStatsCollector: false,
         simulateCrash: false,
         ovmfPath: '/usr/share/OVMF',
+        hookSidecars: 0,
         hypervisor: 'kvm',
         libvirtLogFilters: undefined,
         agentIntervals: { sysMs: 120_000, fileMs: 300_000, userMs: 10_000, versionMs: 300_000, fsFreezeMs: 5_000 },
@@ -48,7 +49,7 @@ describe('parseLauncherOptions', () => {
     ['a missing name', [], '--name is required'],
     ['a bad duration', [...IDENTITY, '--qemu-timeout', 'soon'], '--qemu-timeout: "soon" is no duration'],
     ['a bad grace period', [...IDENTITY, '--grace-period-seconds', '-1x'], 'grace-period-seconds'],
-    ['hook sidecars', [...IDENTITY, '--hook-sidecars', '1'], 'not supported'],
+    ['hook sidecars', [...IDENTITY, '--hook-sidecars', 'some'], 'no whole number'],
     ['another hypervisor', [...IDENTITY, '--hypervisor', 'xen'], '"xen" is not known'],
     ['a stray word', [...IDENTITY, 'word'], 'word'],
   ])('refuses %s', (_, argv, text) => {

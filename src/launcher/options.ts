@@ -22,6 +22,8 @@ export interface LauncherOptions {
   readonly ovmfPath: string;
   readonly hypervisor: 'kvm' | 'hyperv-direct';
   readonly libvirtLogFilters: string | undefined;
+  /** Hook sidecars of the pod. */
+  readonly hookSidecars: number;
   readonly agentIntervals: AgentIntervals;
 }
 
@@ -102,7 +104,7 @@ const RULES: readonly ((values: Values) => string | undefined)[] = [
     return bad && `--${bad[0]}: "${bad[1]}" is no duration such as 3m or 120s`;
   },
   ({ 'grace-period-seconds': seconds }) => (/^\d+$/.test(seconds) ? undefined : `--grace-period-seconds: "${seconds}" is no whole number`),
-  ({ 'hook-sidecars': count }) => (count === '0' ? undefined : '--hook-sidecars: hook sidecars are not supported'),
+  ({ 'hook-sidecars': count }) => (/^\d+$/.test(count) ? undefined : `--hook-sidecars: "${count}" is no whole number`),
   ({ hypervisor }) => (['kvm', 'hyperv-direct'].includes(hypervisor) ? undefined : `--hypervisor: "${hypervisor}" is not known`),
 ];
 
@@ -138,6 +140,7 @@ function toOptions(values: Values): LauncherOptions {
     ovmfPath: values['ovmf-path'],
     hypervisor: values.hypervisor as LauncherOptions['hypervisor'],
     libvirtLogFilters: values['libvirt-log-filters'] || undefined,
+    hookSidecars: Number(values['hook-sidecars']),
     agentIntervals: agentIntervals(values),
   };
 }

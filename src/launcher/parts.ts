@@ -14,6 +14,7 @@ import { DownwardMetrics } from './downward-metrics/downward-metrics.js';
 import { catchUp, type EventTargets, handleEvent } from './events.js';
 import { GuestCommands } from './guest-commands.js';
 import { GuestFiles } from './guest-files.js';
+import { HookSidecars, type Hooks } from './hooks/hooks.js';
 import { Inspection } from './inspection.js';
 import { Lifecycle } from './lifecycle.js';
 import { DomainManager } from './manager.js';
@@ -50,6 +51,8 @@ export interface Parts {
   readonly monitor: QemuMonitor;
   readonly dhcp: DhcpServers;
   readonly metrics: DownwardMetrics;
+  /** Only in pods with hook sidecars. */
+  readonly hooks?: Hooks;
   readonly handlers: ReturnType<typeof cmdHandlers>;
 }
 
@@ -84,6 +87,9 @@ function inspectionOf(
   return new Inspection({ ...deps, firmwareDir: options.ovmfPath, collectsVmStats: options.vmStatsCollector });
 }
 
+const hooksOf = (ctx: Ctx, { hookSidecars }: LauncherOptions): { hooks?: Hooks } =>
+  hookSidecars > 0 ? { hooks: new HookSidecars(ctx, hookSidecars) } : {};
+
 export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const { options, layout, env, verbosity, run } = setup;
   const domain = domainName(options);
@@ -99,7 +105,8 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const shared = { ctx, session, reporter, record, domain };
   const metrics = new DownwardMetrics(shared);
   const sources = { options, env, verbosity, libvirtVersion: () => setup.libvirt.version() };
-  const manager = new DomainManager({ ...shared, metrics, run, dhcp, qemuLogDir: layout.qemuLogDir, sources });
+  const hooks = hooksOf(ctx, options);
+  const manager = new DomainManager({ ...shared, metrics, ...hooks, run, dhcp, qemuLogDir: layout.qemuLogDir, sources });
   const lifecycle = new Lifecycle({ ...shared, manager, agent });
   const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain });
   credentials = new AccessCredentials({ ctx, agent, files: new GuestFiles({ agent, guest, domain }), record, reporter });
@@ -112,5 +119,6 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   };
   const daemon = buildDaemon(ctx, setup);
   const monitor = new QemuMonitor(ctx, layout.pidDir, domain);
-  return { domain, record, daemon, session, notifier, reporter, agent, manager, lifecycle, monitor, dhcp, metrics, handlers: cmdHandlers(targets) };
+  const handlers = cmdHandlers(targets);
+  return { domain, record, daemon, session, notifier, reporter, agent, manager, lifecycle, monitor, dhcp, metrics, ...hooks, handlers };
 }

@@ -2,7 +2,7 @@
 // renderReport is pure.
 import type { AgentReport, CredentialsReport, DomainInterfaceReport, DomainReport, MemoryDumpReport } from '../api/domain-report.js';
 import type { VirtualMachineInstance } from '../api/index.js';
-import type { LiveDomain } from '../core/converter/index.js';
+import type { DeviceChange, LiveDomain } from '../core/converter/index.js';
 import type { StateReport } from '../libvirt/index.js';
 import { domainStatus } from './domain-state.js';
 import type { PreparedDomain } from './prepare/domain.js';
@@ -26,6 +26,8 @@ export interface VmRecord {
   vcpus?: number;
   /** Tap → interface. */
   taps?: ReadonlyMap<string, string>;
+  /** Work of hooks that must not be taken back. */
+  undoings: readonly DeviceChange[];
   memoryDump?: MemoryDumpReport;
   accessCredentials?: CredentialsReport;
   /** The domain ran at least once: its end is the VM's end. */
@@ -43,6 +45,7 @@ export interface VmRecord {
 export function newRecord(identity: VmRecord['identity']): VmRecord {
   return {
     identity,
+    undoings: [],
     started: false,
     userPaused: false,
     agentConnected: false,

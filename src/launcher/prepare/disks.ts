@@ -21,6 +21,7 @@ import type { Run } from '../../linux/exec.js';
 import { isoOfDirectory, isoOfFiles } from '../../linux/iso.js';
 import { createQcow2, type ImageFormat } from '../../linux/qemu-img.js';
 import { prepareDownwardMetrics } from '../downward-metrics/downward-metrics.js';
+import type { Hooks } from '../hooks/hooks.js';
 
 async function isThere(path: string): Promise<boolean> {
   return access(path).then(
@@ -105,8 +106,8 @@ async function writeIso(ctx: Ctx, run: Run, { isoPath, volumeId, files }: CloudI
 }
 
 /** The cloud-init ISO, if the VMI has such a volume. Made before the domain is defined, kept for its life. */
-export async function makeCloudInit(ctx: Ctx, run: Run, vmi: VirtualMachineInstance): Promise<void> {
+export async function makeCloudInit(ctx: Ctx, run: Run, vmi: VirtualMachineInstance, hooks?: Hooks): Promise<void> {
   const secrets = await readSecrets(cloudInitSecretDirs(vmi));
   const iso = renderCloudInit(vmi, { secrets, fallbackUuid: randomUUID() });
-  if (iso) await once(iso.isoPath, () => writeIso(ctx, run, iso));
+  if (iso) await once(iso.isoPath, async () => writeIso(ctx, run, (await hooks?.preCloudInitIso(iso, vmi)) ?? iso));
 }

@@ -9,9 +9,11 @@ import type { LauncherInterface } from '../../core/network/caches.js';
 import type { Run } from '../../linux/exec.js';
 import type { VmiOptions } from '../../rpc/index.js';
 import { growImages } from '../grow-disks.js';
+import type { Hooks } from '../hooks/hooks.js';
 import { placeContainerDisks } from './container-disks.js';
 import { makeCloudInit, makeDisks } from './disks.js';
 import { type FactSources, gatherFacts, translationCacheMiB } from './facts.js';
+import { writeIgnition } from './ignition.js';
 import { linksOf, readInterfaces, requireLinks } from './network.js';
 import { findBlockVolumes, probeDisks, withoutAwaited } from './probe.js';
 
@@ -48,6 +50,7 @@ export interface PrepareTools {
   readonly sources: FactSources;
   /** The guest runs: an interface whose network is not there yet is none yet, and does not keep the others from being changed. */
   readonly isRunning?: boolean;
+  readonly hooks?: Hooks;
 }
 
 /** Safe to repeat: what exists is kept. */
@@ -62,7 +65,8 @@ export async function prepareDomain(
     gatherFacts(vmi, tools.sources, sent),
     diskFacts(ctx, tools.run, vmi),
     readInterfaces(),
-    makeCloudInit(ctx, tools.run, vmi),
+    makeCloudInit(ctx, tools.run, vmi, tools.hooks),
+    tools.isRunning === true ? undefined : writeIgnition(vmi),
   ]);
   const links = linksOf(interfaces);
   if (tools.isRunning !== true) requireLinks(vmi, links);

@@ -1,4 +1,5 @@
 // QEMU arguments that libvirt has no element for: Ignition data for the guest's firmware, and SeaBIOS' log.
+import { ANNOTATION } from '../../../api/index.js';
 import { FIRMWARE_LOG_PIPE, ignitionFile } from '../../storage/paths.js';
 import { NOTHING, type Step } from '../step.js';
 import { el } from '../xml.js';
@@ -7,7 +8,7 @@ export const qemuArguments: Step<'vmi' | 'arch' | 'firmwareLog'> = {
   name: 'qemu-arguments',
   render({ vmi, arch, firmwareLog }) {
     const { name = '', namespace = '', annotations } = vmi.metadata;
-    const ignition = annotations?.['kubevirt.io/ignitiondata']?.includes('ignition')
+    const ignition = annotations?.[ANNOTATION.ignition]?.includes('ignition')
       ? ['-fw_cfg', `name=opt/com.coreos/config,file=${ignitionFile(namespace, name)}`]
       : [];
     const log =

@@ -1,7 +1,7 @@
 // Labels and annotations that a VMI or a template may carry: some labels belong to KubeVirt itself, some annotations need a gate. Pure.
 
 import { type FieldPath, field } from '../../../api/field-path.js';
-import { LABEL, type ObjectMeta } from '../../../api/index.js';
+import { ANNOTATION, LABEL, type ObjectMeta } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { gateOff } from '../gate-off.js';
 import { type Causes, invalid, notSupported } from '../rule.js';
@@ -15,9 +15,6 @@ const RESERVED_LABELS: readonly string[] = [
   'kubevirt.io/install-strategy',
 ];
 
-const IGNITION_ANNOTATION = 'kubevirt.io/ignitiondata';
-const SIDECAR_ANNOTATION = 'hooks.kubevirt.io/hookSidecars';
-
 /** The labels that only KubeVirt's own service accounts may set. */
 export function reservedLabels(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(labels).filter(([name]) => RESERVED_LABELS.includes(name)));
@@ -30,10 +27,10 @@ export function* metadataCauses(metadata: ObjectMeta | undefined, at: FieldPath,
     yield notSupported(field(at, 'labels'), `the labels ${names} are reserved for KubeVirt's own components: take them out`);
   }
   const path = field(at, 'annotations');
-  if (annotations?.[IGNITION_ANNOTATION] && !config.isEnabled('ExperimentalIgnitionSupport')) {
-    yield invalid(path, gateOff('ExperimentalIgnitionSupport', field(path, IGNITION_ANNOTATION)));
+  if (annotations?.[ANNOTATION.ignition] && !config.isEnabled('ExperimentalIgnitionSupport')) {
+    yield invalid(path, gateOff('ExperimentalIgnitionSupport', field(path, ANNOTATION.ignition)));
   }
-  if (annotations?.[SIDECAR_ANNOTATION] && !config.isEnabled('Sidecar')) {
-    yield invalid(path, gateOff('Sidecar', field(path, SIDECAR_ANNOTATION)));
+  if (annotations?.[ANNOTATION.hookSidecars] && !config.isEnabled('Sidecar')) {
+    yield invalid(path, gateOff('Sidecar', field(path, ANNOTATION.hookSidecars)));
   }
 }

@@ -1,0 +1,29 @@
+// Hands the domain that is about to be defined to whoever may change it. Called before a guest starts and on the target of its migration.
+import type { VirtualMachineInstance } from '../../api/index.js';
+import { type DeviceChange, describeDomain, describeLive, planDeviceChanges, reportDevices } from '../../core/converter/index.js';
+import type { PreparedDomain } from '../prepare/domain.js';
+import type { Hooks } from './hooks.js';
+
+export interface HookedGuest {
+  readonly prepared: PreparedDomain;
+  /** What later synchronisations must not do, see ./undoing.ts. */
+  readonly undoings: readonly DeviceChange[];
+}
+
+export async function applyHooks(hooks: Hooks | undefined, prepared: PreparedDomain, vmi: VirtualMachineInstance): Promise<HookedGuest> {
+  const hooked = await hooks?.onDefineDomain(prepared.tree, vmi);
+  if (hooked === undefined) return { prepared, undoings: [] };
+  const { tree, xml } = hooked;
+  return {
+    prepared: {
+      ...prepared,
+      tree,
+      xml,
+      type: describeDomain(tree).type,
+      // A hook may have written it in another unit.
+      memoryBytes: describeLive(tree).memoryBytes ?? prepared.memoryBytes,
+      devices: reportDevices(tree),
+    },
+    undoings: planDeviceChanges(vmi, prepared.tree, tree),
+  };
+}
