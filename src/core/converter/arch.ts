@@ -9,6 +9,22 @@ export interface ArchTraits {
   readonly emulator: string;
   virtioModel(transitional: boolean): string;
   scsiModel(virtioModel: string): string;
+  /** 'asked': a controller where a device needs it. */
+  readonly usb: 'asked' | 'always' | 'none';
+  /** Bus of the keyboard (and pointer) that a screen needs; undefined = the machine has one built in. */
+  readonly inputBus?: 'usb' | 'virtio';
+  /** Display adapter that firmware and guests know. */
+  readonly video: 'vga' | 'virtio';
+  readonly watchdog?: 'i6300esb' | 'diag288';
+  /** Where the first serial port sits, unless libvirt knows best. */
+  readonly serialTarget?: string;
+  tpmModel(persistent: boolean): string;
+  readonly acpi: boolean;
+  readonly efi: boolean;
+  /** Features of x86 CPUs and hypervisors: Hyper-V's, SMM, paravirtual spinlocks. */
+  readonly x86Features: boolean;
+  /** Memory can be plugged into a running guest. */
+  readonly virtioMem: boolean;
   /** Sockets can be plugged into a running guest. */
   readonly cpuHotplug: boolean;
   /** The machine hands the smbios tables to the guest. */
@@ -35,6 +51,14 @@ const AMD64: ArchTraits = {
   emulator: '/usr/bin/qemu-system-x86_64',
   virtioModel: pciVirtio,
   scsiModel: (virtioModel) => virtioModel,
+  usb: 'asked',
+  video: 'vga',
+  watchdog: 'i6300esb',
+  tpmModel: (persistent) => (persistent ? 'tpm-crb' : 'tpm-tis'),
+  acpi: true,
+  efi: true,
+  x86Features: true,
+  virtioMem: true,
   cpuHotplug: true,
   smbios: true,
   vmport: true,
@@ -46,12 +70,17 @@ const AMD64: ArchTraits = {
   memfd: true,
 };
 
+const { watchdog: _, ...WITHOUT_WATCHDOG } = AMD64;
+
 const ARM64: ArchTraits = {
-  ...AMD64,
+  ...WITHOUT_WATCHDOG,
   name: 'arm64',
   osArch: 'aarch64',
   defaultMachine: 'virt',
   emulator: '/usr/bin/qemu-system-aarch64',
+  usb: 'always',
+  inputBus: 'usb',
+  video: 'virtio',
   cpuHotplug: false,
   vmport: false,
   mpxInModels: false,
@@ -67,6 +96,9 @@ const S390X: ArchTraits = {
   emulator: '/usr/bin/qemu-system-s390x',
   virtioModel: () => 'virtio',
   scsiModel: () => 'virtio-scsi',
+  usb: 'none',
+  inputBus: 'virtio',
+  watchdog: 'diag288',
   cpuHotplug: true,
   smbios: false,
   optionRoms: false,
@@ -74,7 +106,31 @@ const S390X: ArchTraits = {
   memfd: false,
 };
 
-const TRAITS: Readonly<Record<Arch, ArchTraits>> = { amd64: AMD64, arm64: ARM64, s390x: S390X };
+/** POWER guests (pseries): open firmware, devices on a PCI host bridge whose slots all take hotplug, a paravirtual console. */
+const PPC64LE: ArchTraits = {
+  ...AMD64,
+  name: 'ppc64le',
+  osArch: 'ppc64le',
+  defaultMachine: 'pseries',
+  emulator: '/usr/bin/qemu-system-ppc64',
+  usb: 'always',
+  inputBus: 'usb',
+  serialTarget: 'spapr-vio-serial',
+  tpmModel: () => 'tpm-spapr',
+  acpi: false,
+  efi: false,
+  x86Features: false,
+  virtioMem: false,
+  smbios: false,
+  vmport: false,
+  optionRoms: false,
+  mpxInModels: false,
+  firmwareLog: false,
+  pciHole64: false,
+  pcie: false,
+};
+
+const TRAITS: Readonly<Record<Arch, ArchTraits>> = { amd64: AMD64, arm64: ARM64, s390x: S390X, ppc64le: PPC64LE };
 
 const ALIASES: Readonly<Record<string, Arch>> = { x86_64: 'amd64', aarch64: 'arm64' };
 

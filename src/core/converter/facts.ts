@@ -2,7 +2,7 @@
 // (VirtualMachineOptions), and what the earlier phases found out. The launcher fills one DomainFacts; the steps only read it.
 import type { HostTopology } from './host-topology.js';
 
-export type Arch = 'amd64' | 'arm64' | 's390x';
+export type Arch = 'amd64' | 'arm64' | 's390x' | 'ppc64le';
 
 export interface Smbios {
   readonly manufacturer?: string;

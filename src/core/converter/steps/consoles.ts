@@ -6,14 +6,14 @@ import { el, type XmlNode } from '../xml.js';
 
 const uidOf = ({ vmi }: Pick<Scope, 'vmi'>): string => vmi.metadata.uid ?? '';
 
-export const serialConsole: Step<'vmi' | 'devices' | 'serialConsoleLogDisabled'> = {
+export const serialConsole: Step<'vmi' | 'devices' | 'arch' | 'serialConsoleLogDisabled'> = {
   name: 'serial-console',
   render(scope) {
     if (scope.devices.autoattachSerialConsole === false) return NOTHING;
     const uid = uidOf(scope);
     const logged = scope.devices.logSerialConsole ?? !scope.serialConsoleLogDisabled;
     const serial = el('serial', { type: 'unix' }, [
-      el('target', { port: 0 }),
+      el('target', { type: scope.arch.serialTarget, port: 0 }),
       el('source', { mode: 'bind', path: serialSocket(uid) }),
       logged && el('log', { file: serialLog(uid), append: 'on' }),
     ]);
@@ -54,7 +54,7 @@ export const graphics: Step<GraphicsNeeds> = {
 
 function videoModel({ devices, domain, arch, bochsForEfiGuests }: Pick<Scope, GraphicsNeeds>): Record<string, string | number | undefined> {
   if (devices.video) return { type: devices.video.type, heads: 1, vram: VRAM };
-  if (arch.name !== 'amd64') return { type: 'virtio', heads: 1 };
+  if (arch.video === 'virtio') return { type: 'virtio', heads: 1 };
   const efi = domain.firmware?.bootloader?.efi !== undefined;
   return efi && bochsForEfiGuests ? { type: 'bochs', heads: 1 } : { type: 'vga', heads: 1, vram: VRAM };
 }

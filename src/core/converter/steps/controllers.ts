@@ -21,7 +21,7 @@ export const controllers: Step<Needs> = {
 };
 
 function needsUsb({ arch, devices, env }: Pick<Scope, Needs>): boolean {
-  if (arch.name !== 'amd64') return arch.name === 'arm64';
+  if (arch.usb !== 'asked') return arch.usb === 'always';
   return (
     devices.clientPassthrough !== undefined ||
     (devices.inputs ?? []).some(({ bus }) => !bus || bus === 'usb') ||

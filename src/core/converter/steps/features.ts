@@ -1,5 +1,6 @@
 // Hypervisor features: ACPI, APIC, SMM, KVM's and Hyper-V's own, and what an emulated or pinned guest needs on top.
-import type { Features } from '../../../api/index.js';
+import type { FeatureState, Features } from '../../../api/index.js';
+import { KvError } from '../../../base/errors.js';
 import type { Scope } from '../scope.js';
 import type { Step } from '../step.js';
 import { el, onOff, stateOf, type XmlChild, type XmlNode } from '../xml.js';
@@ -23,28 +24,36 @@ export const features: Step<Needs> = {
   name: 'features',
   render: (scope) => ({
     elements: [
-      el('features', {}, [
-        ...asked(scope.domain.features),
-        kvm(scope),
-        pmu(scope),
-        scope.domain.features && vmport(scope),
-        translationCache(scope),
-      ]),
+      el('features', {}, [...asked(scope), kvm(scope), pmu(scope), scope.domain.features && vmport(scope), translationCache(scope)]),
     ],
   }),
 };
 
-function asked(features: Features | undefined): XmlChild[] {
+function asked({ domain: { features }, arch }: Pick<Scope, Needs>): XmlChild[] {
   if (!features) return [];
   const { acpi, apic, smm, hyperv: hypervFeatures, hypervPassthrough, pvspinlock } = features;
+  if (!arch.x86Features) refuseX86(features, arch.name);
   return [
-    acpi?.enabled !== false && el('acpi'),
-    apic && apic.enabled !== false && el('apic'),
+    arch.acpi && acpi?.enabled !== false && el('acpi'),
+    arch.x86Features && apic && apic.enabled !== false && el('apic'),
     smm && smm.enabled !== false && el('smm'),
     hypervFeatures ? hyperv(hypervFeatures) : hypervPassthrough?.enabled === true && el('hyperv', { mode: 'passthrough' }),
     pvspinlock && el('pvspinlock', { state: stateOf(pvspinlock) }),
   ];
 }
+
+function refuseX86({ hyperv, hypervPassthrough, smm, pvspinlock }: Features, arch: string): void {
+  const wanted = {
+    hyperv: hyperv !== undefined,
+    hypervPassthrough: hypervPassthrough?.enabled === true,
+    smm: isOn(smm),
+    pvspinlock: isOn(pvspinlock),
+  };
+  const [name] = Object.entries(wanted).find(([, isAsked]) => isAsked) ?? [];
+  if (name) throw new KvError('Invalid', `spec.domain.features.${name}: there is no such feature on ${arch}: take it out`);
+}
+
+const isOn = (feature: FeatureState | undefined): boolean => feature !== undefined && feature.enabled !== false;
 
 /** A guest on dedicated CPUs may spin instead of yielding; only amd64 guests know the hint. */
 function kvm({ vmi, domain, placement }: Pick<Scope, Needs>): XmlNode | undefined {

@@ -44,6 +44,12 @@ const NO_EFI: EfiParts = { attrs: {}, elements: [] };
 export function efiFirmware(scope: Pick<Scope, FirmwareNeeds>): EfiParts {
   const efi = scope.domain.firmware?.bootloader?.efi;
   if (!efi) return NO_EFI;
+  if (!scope.arch.efi) {
+    throw new KvError(
+      'Invalid',
+      `spec.domain.firmware.bootloader.efi: ${scope.arch.name} guests boot with Open Firmware only: take efi out`,
+    );
+  }
   const secureBoot = efi.secureBoot !== false;
   const protection = protectionOf(scope);
   if (scope.firmwareAutoSelection && secureBoot && protection === 'none') return autoSelected(scope);

@@ -21,8 +21,8 @@ function inputNode({ name, type, bus = '' }: Input): XmlNode {
 }
 
 function builtIn(devices: Devices, arch: ArchTraits): XmlNode[] {
-  if (arch.name === 'amd64') return [];
-  if (arch.name === 's390x') return [el('input', { type: 'keyboard', bus: 'virtio' })];
+  if (!arch.inputBus) return [];
+  if (arch.inputBus === 'virtio') return [el('input', { type: 'keyboard', bus: 'virtio' })];
   const tablet = devices.inputs?.some(({ type }) => type === 'tablet') ? [] : [el('input', { type: 'tablet', bus: 'usb' })];
   return [...tablet, el('input', { type: 'keyboard', bus: 'usb' })];
 }

@@ -4,12 +4,12 @@ import { bytesOf, guestMemory } from '../memory-size.js';
 import type { Step } from '../step.js';
 import { textEl } from '../xml.js';
 
-export const memory: Step<'domain'> = {
+export const memory: Step<'domain' | 'arch'> = {
   name: 'memory',
-  render({ domain }) {
+  render({ domain, arch }) {
     const size = textEl('memory', bytesOf(guestMemory(domain), 'guest memory'), { unit: 'b' });
     const { guest, maxGuest } = domain.memory ?? {};
-    const fixed = maxGuest === undefined || (guest !== undefined && compareQuantities(guest, maxGuest) === 0);
+    const fixed = maxGuest === undefined || !arch.virtioMem || (guest !== undefined && compareQuantities(guest, maxGuest) === 0);
     // No slots: memory grows through a virtio-mem device, not by inserting modules.
     return { elements: fixed ? [size] : [size, textEl('maxMemory', bytesOf(maxGuest, 'memory.maxGuest'), { unit: 'b', slots: 0 })] };
   },

@@ -44,8 +44,9 @@ export const watchdog: Step<'devices' | 'arch'> = {
   render({ devices, arch }) {
     const wanted = devices.watchdog;
     if (!wanted) return NOTHING;
-    if (arch.name === 'arm64') throw new KvError('Invalid', `watchdog ${wanted.name} is not supported on architecture arm64: remove it`);
-    const [model, settings] = arch.name === 'amd64' ? ['i6300esb', wanted.i6300esb] : ['diag288', wanted.diag288];
+    const model = arch.watchdog;
+    if (!model) throw new KvError('Invalid', `watchdog ${wanted.name} is not supported on architecture ${arch.name}: remove it`);
+    const settings = wanted[model];
     if (!settings) {
       throw new KvError('Invalid', `watchdog ${wanted.name} can't be mapped, no watchdog type specified: set devices.watchdog.${model}`);
     }
@@ -63,13 +64,13 @@ export const sound: Step<'devices'> = {
   },
 };
 
-export const tpm: Step<'devices'> = {
+export const tpm: Step<'devices' | 'arch'> = {
   name: 'tpm',
-  render({ devices }) {
+  render({ devices, arch }) {
     if (!devices.tpm || devices.tpm.enabled === false) return NOTHING;
     const persistent = devices.tpm.persistent === true;
     const backend = el('backend', { type: 'emulator', version: '2.0', persistent_state: persistent ? 'yes' : undefined });
-    return { devices: [el('tpm', { model: persistent ? 'tpm-crb' : 'tpm-tis' }, [backend])] };
+    return { devices: [el('tpm', { model: arch.tpmModel(persistent) }, [backend])] };
   },
 };
 
