@@ -53,6 +53,8 @@ const rule = ({ major, minor }: DeviceNumber): string => `b ${major}:${minor} rw
 
 async function changeList(dir: string, { allow, deny }: DeviceChange): Promise<void> {
   const list = await readFile(join(dir, 'devices.list'), 'utf8');
+  // A group that may use everything keeps no list; an exception there would hold for every group below, and forbid them their own lists.
+  if (list.startsWith('a *:* rwm')) return;
   // One rule a write.
   for (const device of allow) if (!isListed(list, device)) await writeFile(join(dir, 'devices.allow'), rule(device));
   for (const device of deny) await writeFile(join(dir, 'devices.deny'), rule(device));
