@@ -1,15 +1,7 @@
 // Memory dumps: which claim, whether it fits, and every phase that an earlier request may be in.
 import { describe, expect, it } from 'vitest';
 import type { PersistentVolumeClaim, VirtualMachine, VirtualMachineInstance } from '../api/index.js';
-import {
-  decideMemoryDump,
-  decideRemoveMemoryDump,
-  dumpClaim,
-  dumpClaimRefusal,
-  dumpSize,
-  dumpVmiRefusal,
-  fsOverhead,
-} from './decide-memory-dump.js';
+import { decideMemoryDump, decideRemoveMemoryDump, dumpClaim, dumpClaimRefusal, dumpSize, dumpVmiRefusal } from './decide-memory-dump.js';
 import type { Decision } from './decide-vm.js';
 
 const vm = (status?: object): VirtualMachine =>
@@ -69,17 +61,6 @@ describe('the claim', () => {
     ['nothing said', {}, 0, 100],
   ])('size: %s', (_title, memory, overhead, mebibytes) => {
     expect(dumpSize(vmi(memory), overhead)).toBe(mebibytes * 1024 * 1024);
-  });
-
-  const cdi = { status: { filesystemOverhead: { global: '0.1', storageClass: { fast: '0.02' } } } };
-  it.each([
-    ['no CDI', undefined, 'fast', 0.055],
-    ['global', cdi, undefined, 0.1],
-    ['unknown class', cdi, 'slow', 0.1],
-    ['class', cdi, 'fast', 0.02],
-    ['nonsense', { status: { filesystemOverhead: { global: 'much' } } }, 'fast', 0.055],
-  ])('overhead: %s', (_title, config, storageClass, expected) => {
-    expect(fsOverhead(config, storageClass)).toBe(expected);
   });
 
   it.each(['', 'Pending', 'Scheduling', 'Scheduled', 'Succeeded', 'Failed', 'Unknown'])('VMI in phase %s', (phase) => {

@@ -11,8 +11,6 @@ type DumpRequest = NonNullable<NonNullable<VirtualMachine['status']>['memoryDump
 const MIB = 1024 * 1024;
 /** Registers and headers beside the guest's memory. */
 const EXTRA_BYTES = 100 * MIB;
-/** The share of a volume that its file system keeps for itself, where nobody says otherwise. */
-export const DEFAULT_FS_OVERHEAD = 0.055;
 const PATH = '/status/memoryDumpRequest';
 
 const nameOf = (vm: VirtualMachine): string => vm.metadata.name ?? '';
@@ -49,19 +47,6 @@ function claimFault({ spec }: PersistentVolumeClaim, needed: number): string | u
 export function dumpClaimRefusal(vmi: VirtualMachineInstance, pvc: PersistentVolumeClaim, overhead: number): StatusError | undefined {
   const fault = claimFault(pvc, dumpSize(vmi, overhead));
   return fault === undefined ? undefined : conflict('persistentvolumeclaim', pvc.metadata.name ?? '', fault);
-}
-
-/** CDI's measure for a storage class. */
-export function fsOverhead(cdiConfig: unknown, storageClass: string | undefined): number {
-  const { filesystemOverhead } = (cdiConfig as { status?: { filesystemOverhead?: FilesystemOverhead } } | undefined)?.status ?? {};
-  const own = storageClass === undefined ? undefined : filesystemOverhead?.storageClass?.[storageClass];
-  const share = Number(own ?? filesystemOverhead?.global ?? DEFAULT_FS_OVERHEAD);
-  return Number.isFinite(share) && share >= 0 ? share : DEFAULT_FS_OVERHEAD;
-}
-
-interface FilesystemOverhead {
-  readonly global?: string;
-  readonly storageClass?: Readonly<Record<string, string>>;
 }
 
 function record(vm: VirtualMachine, request: DumpRequest): Decision {

@@ -1,11 +1,12 @@
 // Handlers of memorydump and removememorydump: they record the wish in the VM's status; the controllers carry it out.
 import { hasCode } from '../base/errors.js';
 import type { ClusterConfig } from '../core/config/cluster-config.js';
+import { fsOverhead } from '../core/storage/filesystem-overhead.js';
 import { empty, type Handler, type HttpRequest, type HttpResponse } from '../http/index.js';
 import { PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../runtime/resources.js';
 import type { KubeClient } from '../runtime/types.js';
 import { type ApplyDeps, applySteps } from './apply-steps.js';
-import { decideMemoryDump, decideRemoveMemoryDump, dumpClaim, dumpClaimRefusal, dumpVmiRefusal, fsOverhead } from './decide-memory-dump.js';
+import { decideMemoryDump, decideRemoveMemoryDump, dumpClaim, dumpClaimRefusal, dumpVmiRefusal } from './decide-memory-dump.js';
 import type { Decision } from './decide-vm.js';
 import { gateRefusal } from './decide-volumes.js';
 import { answering, keyOf, nameOf } from './handling.js';

@@ -2,5 +2,6 @@
 export * from './cloud-init.js';
 export * from './disk-growth.js';
 export * from './disk-images.js';
+export * from './filesystem-overhead.js';
 export * from './paths.js';
 export * from './prepared-disks.js';

@@ -1,6 +1,7 @@
 // Volumes of a VMI as its status shows them, and the claims that must exist before a pod makes sense. Plugged volumes are followed up to
 // AttachedToNode; from there the node agent goes on, and its words stay. Pure.
 import type { PersistentVolumeClaim, PersistentVolumeClaimInfo, Pod, VirtualMachineInstance, VolumeStatus } from '../../api/index.js';
+import { DEFAULT_FS_OVERHEAD } from '../../core/storage/filesystem-overhead.js';
 import { isHotplugged } from '../pod-template/index.js';
 import {
   attachmentProblem,
@@ -32,6 +33,7 @@ function claimInfo(name: string, pvc: PersistentVolumeClaim): PersistentVolumeCl
     ...(status?.capacity ? { capacity: status.capacity } : {}),
     ...(spec?.resources?.requests ? { requests: spec.resources.requests } : {}),
     volumeMode: spec?.volumeMode ?? 'Filesystem',
+    ...(spec?.volumeMode === 'Block' ? {} : { filesystemOverhead: String(DEFAULT_FS_OVERHEAD) }),
   };
 }
 
