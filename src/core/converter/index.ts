@@ -8,6 +8,7 @@ export { buildDomain } from './assemble.js';
 export { type DescribedDisk, type DescribedDomain, type DescribedInterface, describeDomain, reportDevices } from './describe.js';
 export * from './facts.js';
 export type { HostCell, HostCpu, HostTopology } from './host-topology.js';
+export { type CopiedDisk, type Destination, destinationDomain, disksToCopy } from './live/destination.js';
 export { type DeviceChange, planDeviceChanges, planHostDevices } from './live/device-changes.js';
 export { describeLive, deviceName, devicesOf, type LiveDomain, sourcePath } from './live/live-domain.js';
 export { type MemoryChange, planMemory } from './live/memory-device.js';
