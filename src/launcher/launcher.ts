@@ -57,6 +57,7 @@ async function bringUp(ctx: Ctx, parts: Parts): Promise<() => Promise<void>> {
   const [server] = await Promise.all([
     serveCmd(LAUNCHER_INIT_SOCKET, parts.handlers),
     parts.daemon.start().then(() => parts.session.open()),
+    parts.dhcp.listen(),
   ]);
   await rename(LAUNCHER_INIT_SOCKET, LAUNCHER_SOCKET);
   parts.session.warmUp();

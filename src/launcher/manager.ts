@@ -97,7 +97,7 @@ export class DomainManager {
     const { prepared, undoings } = await applyHooks(hooks, made, vmi);
     record.undoings = undoings;
     const served = servedInterfaces(vmi, prepared.interfaces);
-    if (served.length > 0) await dhcp.serve(vmi, served, await readResolvConf());
+    await dhcp.serve(vmi, served, readResolvConf);
     const readyAt = ctx.now();
     ctx.log.debug({ xml: prepared.xml }, 'Defining the domain');
     const handle = await session.connection.defineDomain(prepared.xml);
@@ -155,7 +155,7 @@ export class DomainManager {
       const live = await readLive(handle);
       const prepared = await prepare(ctx, { run, sources, isRunning: true }, withKnownTargets(vmi, describeLive(live)), sent);
       const served = servedInterfaces(vmi, prepared.interfaces);
-      if (served.length > 0) await dhcp.serve(vmi, served, await readResolvConf());
+      await dhcp.serve(vmi, served, readResolvConf);
       let isChanged = true;
       try {
         isChanged = await change({ ctx, handle, vmi, prepared, live, undoings: record.undoings });

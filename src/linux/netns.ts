@@ -1,5 +1,6 @@
-// Runs tools inside a network namespace. Entering is always done by a child process (nsenter): setns is per thread, so this
-// process never changes its own namespace. Also writes sysctls, whose network part follows the namespace of the writer.
+// Runs tools inside a network namespace. Entering is done by a child process (nsenter): setns is per thread, and this process stays in its
+// own namespace but for the instant in which it makes a router socket (ffi-sockets.ts). Also writes sysctls, whose network part follows the
+// namespace of the writer.
 import type { Ctx } from '../base/context.js';
 import { type ExecOptions, type ExecResult, run } from './exec.js';
 

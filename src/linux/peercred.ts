@@ -10,7 +10,7 @@ export type { PeerCredentials } from './ffi.js';
 export async function peerOf(socketPath: string, timeoutMs = 5_000): Promise<PeerCredentials> {
   const socket = await dial(socketPath, timeoutMs);
   try {
-    const peer = peerCredentials(fdOf(socket));
+    const peer = peerCredentials(descriptorOf(socket));
     if (peer.pid === 0) {
       throw new KvError('Terminal', `the process behind ${socketPath} is not visible: virt-handler must run in the host's PID namespace`);
     }
@@ -27,7 +27,8 @@ export async function isListening(socketPath: string, timeoutMs = 5_000): Promis
   return socket !== undefined;
 }
 
-function dial(socketPath: string, timeoutMs: number): Promise<Socket> {
+/** Connects; LauncherUnreachable when nobody answers in time. */
+export function dial(socketPath: string, timeoutMs: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = createConnection({ path: socketPath });
     const fail = (cause: Error): void => {
@@ -47,7 +48,7 @@ function dial(socketPath: string, timeoutMs: number): Promise<Socket> {
 }
 
 /** Node keeps the descriptor of a connected socket on its handle; there is no public accessor. */
-function fdOf(socket: Socket): number {
+export function descriptorOf(socket: Socket): number {
   const fd = (socket as unknown as { _handle?: { fd?: number } })._handle?.fd;
   if (fd === undefined || fd < 0) throw new KvError('Internal', 'this Node version does not show the descriptor of a socket');
   return fd;

@@ -48,7 +48,7 @@ export function connect(a: TestNs, aName: string, b: TestNs, bName: string): voi
 }
 
 const SERVER = `const [port, word] = process.argv.slice(1);
-require('node:net').createServer((s) => s.end(word)).listen(Number(port), '0.0.0.0', () => console.log('ready'))`;
+require('node:net').createServer((s) => s.end(word)).listen(Number(port), '::', () => console.log('ready'))`;
 const CLIENT = `const [host, port] = process.argv.slice(1);
 const s = require('node:net').connect({ host, port: Number(port), timeout: 3000 });
 s.on('timeout', () => { console.error('timeout'); process.exit(2); });

@@ -38,7 +38,7 @@ beforeEach(async () => {
   pod.run('ip', 'route', 'add', 'default', 'via', '10.244.9.1');
   peer.run('ip', 'address', 'add', '10.244.9.1/24', 'dev', 'eth0');
   peer.run('ip', 'link', 'set', 'eth0', 'up');
-  target = { netNs: pod.path, root: join(dir, 'root'), ownerId: 107 };
+  target = { netNs: pod.path, root: join(dir, 'root'), ownerId: 107, handOverRouter: async () => undefined };
 });
 
 afterEach(async () => {

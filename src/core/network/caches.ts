@@ -34,6 +34,8 @@ export interface DhcpV4Config {
 
 export interface DhcpV6Config {
   readonly client: string;
+  /** Of the network on the in-pod bridge, which the guest is told is on its link. */
+  readonly prefix: number;
 }
 
 /** `/var/run/kubevirt-private/vif-cache-<pod interface>.json` inside the launcher: what it needs for one interface. */

@@ -57,8 +57,11 @@ function masqueradeDhcp(at: Attachment, pod: PodLink): DhcpV4Config | undefined 
   return { server: gateway, client: guest, prefix, router: gateway };
 }
 
-const masqueradeDhcp6 = (at: Attachment, pod: PodLink): DhcpV6Config | undefined =>
-  hasGlobal(pod.ipv6) ? { client: masqueradeAddresses(at.network, 6).guest } : undefined;
+function masqueradeDhcp6(at: Attachment, pod: PodLink): DhcpV6Config | undefined {
+  if (!hasGlobal(pod.ipv6)) return undefined;
+  const { guest, prefix } = masqueradeAddresses(at.network, 6);
+  return { client: guest, prefix };
+}
 
 /** `statusMac`: the MAC that the VMI already had, which it keeps when its pod changes. */
 export function launcherInterface(kind: BindingKind, at: Attachment, statusMac?: string): LauncherInterface {

@@ -37,6 +37,8 @@ export interface DesiredLink {
   readonly portLearning?: boolean;
   /** Lets packets from 127.0.0.0/8 cross the bridge, so that the pod's localhost reaches the guest. */
   readonly routeLocalnet?: boolean;
+  /** Nobody else on the link can have the router's link-local address: it is usable at once, for the guest's first question. */
+  readonly routesV6?: boolean;
   /** Link type of a holder: dummy where the kernel has it, else a bridge without ports, which does the same. */
   readonly holderType?: 'dummy' | 'bridge';
 }
@@ -72,6 +74,7 @@ export function sysctlsOf(plan: LinkPlan): Sysctl[] {
     ['net/ipv4/ping_group_range', pingGroupRange?.join(' ')],
     ['net/ipv4/ip_unprivileged_port_start', unprivilegedPortStart?.toString()],
     ...plan.links.filter((link) => link.routeLocalnet).map((link): [string, string] => [`net/ipv4/conf/${link.name}/route_localnet`, '1']),
+    ...plan.links.filter((link) => link.routesV6).map((link): [string, string] => [`net/ipv6/conf/${link.name}/accept_dad`, '0']),
   ];
   return wanted.flatMap(([path, value]) => (value === undefined ? [] : [{ path, value }]));
 }

@@ -123,7 +123,7 @@ describe('masquerade', () => {
     };
     const plan = planPodNetwork(request([{ name: 'default', masquerade: {} }], { now: withDefaultRoute(dual), preferredFamily: 6 }));
     expect(plan.journal.get('default')?.podIPs).toEqual(['2001:db8::7', '10.244.1.7']);
-    expect(plan.launcherFiles[0]?.dhcp6).toEqual({ client: 'fd10:0:2::2' });
+    expect(plan.launcherFiles[0]?.dhcp6).toEqual({ client: 'fd10:0:2::2', prefix: 120 });
     expect(plan.nft).toContain('add rule ip6 nat postrouting ip6 saddr fd10:0:2::2 counter masquerade');
   });
   it.each([

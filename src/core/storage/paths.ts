@@ -29,6 +29,8 @@ export const NOTIFY_SOCKET = `${PUBLIC_DIR}/domain-notify-pipe.sock`;
 export const LAUNCHER_SOCKET = `${SOCKETS_DIR}/launcher-sock`;
 /** Name of the command socket until libvirt is up. */
 export const LAUNCHER_INIT_SOCKET = `${SOCKETS_DIR}/launcher-init-sock`;
+/** Where the launcher takes the sockets on which it advertises itself as the guest's IPv6 router. */
+export const ROUTER_SOCKETS = `${SOCKETS_DIR}/router-sockets`;
 
 // One VMI's own sockets.
 

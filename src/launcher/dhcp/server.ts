@@ -1,19 +1,23 @@
-// The DHCP servers of one guest: a socket on each in-pod bridge, whose datagrams core/network/dhcp answers. Started before the guest is,
-// kept until the launcher ends. The node agent has allowed unprivileged port numbers in this network namespace.
-import dgram from 'node:dgram';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+// The DHCP servers of one guest: a socket on each in-pod bridge, whose datagrams core/network/dhcp answers; and the router's advertisements
+// where there is IPv6. Started before the guest is, kept until its interface or the launcher ends. The node agent has allowed unprivileged
+// port numbers in this network namespace, and brings the sockets for advertisements.
+import type { Socket } from 'node:dgram';
+import { rm, writeFile } from 'node:fs/promises';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { KvError, messageOf } from '../../base/errors.js';
-import { type DhcpV4Config, dhcpStartedPath, type LauncherInterface } from '../../core/network/caches.js';
+import { type DhcpV4Config, type DhcpV6Config, dhcpStartedPath, type LauncherInterface } from '../../core/network/caches.js';
 import type { ResolvConf } from '../../core/network/dhcp/resolv-conf.js';
+import { routerAdvertisement } from '../../core/network/dhcp/router-advertisement.js';
 import { v4Lease } from '../../core/network/dhcp/v4-lease.js';
 import { answerV4 } from '../../core/network/dhcp/v4-server.js';
-import { answerV6, type V6Lease } from '../../core/network/dhcp/v6-server.js';
-import { formatIp, parseIp } from '../../core/network/ip.js';
-import { BRIDGE_MAC, parseMac } from '../../core/network/mac.js';
-import { bindToDevice } from '../../linux/ffi.js';
+import { v6Lease, v6Router } from '../../core/network/dhcp/v6-lease.js';
+import { answerV6 } from '../../core/network/dhcp/v6-server.js';
+import { formatIp } from '../../core/network/ip.js';
+import { ROUTER_SOCKETS } from '../../core/storage/paths.js';
+import { linkSocket } from '../../linux/datagram.js';
+import { asDatagramSocket, ICMP6_PORT, RouterSocketInbox } from '../../linux/router-socket.js';
+import { Advertiser, ROUTER_LIFETIME_SECONDS } from './advertiser.js';
 
 const V4_SERVER_PORT = 67;
 const V4_CLIENT_PORT = 68;
@@ -23,69 +27,74 @@ const BROADCAST = '255.255.255.255';
 /** All DHCPv6 servers and relays (RFC 8415). */
 const V6_SERVERS = 'ff02::1:2';
 
-/** Node has no public way to a datagram socket's descriptor. */
-function descriptorOf(socket: dgram.Socket): number {
-  const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'state symbol');
-  const state = symbol && (socket as unknown as Record<symbol, { handle?: { fd?: number } }>)[symbol];
-  const fd = state?.handle?.fd;
-  if (fd === undefined || fd < 0)
-    throw new KvError('Internal', 'this Node version hides the descriptor of datagram sockets; use the one of the image');
-  return fd;
+interface Closable {
+  close(): void;
 }
 
-async function openSocket(family: 'udp4' | 'udp6', port: number, device: string): Promise<dgram.Socket> {
-  const socket = dgram.createSocket({ type: family, reuseAddr: true, ipv6Only: family === 'udp6' });
+type WithV4 = LauncherInterface & { readonly dhcp4: DhcpV4Config };
+type WithV6 = LauncherInterface & { readonly dhcp6: DhcpV6Config };
+const hasV4 = (file: LauncherInterface): file is WithV4 => file.dhcp4 !== undefined;
+const hasV6 = (file: LauncherInterface): file is WithV6 => file.dhcp6 !== undefined;
+
+function openSocket(family: 'udp4' | 'udp6', port: number, device: string): Socket {
   try {
-    socket.bind(port, family === 'udp4' ? '0.0.0.0' : '::');
-    await once(socket, 'listening');
-    bindToDevice(descriptorOf(socket), device);
-    return socket;
-  } catch (err) {
-    socket.close();
+    return linkSocket(family, port, device);
+  } catch (cause) {
     throw new KvError(
       'CriticalNetwork',
       `cannot serve DHCP on ${device}, port ${port}; the node agent must prepare the pod's network first`,
-      { cause: err },
+      { cause },
     );
   }
 }
 
-const hasV4 = (file: LauncherInterface): file is LauncherInterface & { dhcp4: DhcpV4Config } => file.dhcp4 !== undefined;
+interface Served {
+  readonly podInterface: string;
+  readonly parts: readonly Closable[];
+}
 
 export class DhcpServers {
   readonly #ctx: Ctx;
-  readonly #sockets = new Map<string, dgram.Socket[]>();
+  readonly #served = new Map<string, Served>();
+  readonly #inbox = new RouterSocketInbox();
 
   constructor(ctx: Ctx) {
     this.#ctx = ctx;
   }
 
-  /** Serves the interfaces that are not served yet. */
-  async serve(vmi: VirtualMachineInstance, interfaces: readonly LauncherInterface[], resolv: ResolvConf): Promise<void> {
-    for (const file of interfaces) {
-      if (this.#sockets.has(file.bridge)) continue;
-      this.#sockets.set(file.bridge, await this.#serveInterface(vmi, file, resolv));
+  /** From now on the node agent can bring sockets for advertisements. */
+  listen(): Promise<void> {
+    return this.#inbox.listen(ROUTER_SOCKETS, (err) => this.#ctx.log.warn({ reason: messageOf(err) }, 'A router socket did not arrive'));
+  }
+
+  /** Serves these interfaces and no others: one that was unplugged may come back with another link and another lease. */
+  async serve(vmi: VirtualMachineInstance, interfaces: readonly LauncherInterface[], resolver: () => Promise<ResolvConf>): Promise<void> {
+    const wanted = new Set(interfaces.map(({ bridge }) => bridge));
+    for (const bridge of this.#served.keys()) if (!wanted.has(bridge)) await this.#end(bridge);
+    const fresh = interfaces.filter(({ bridge }) => !this.#served.has(bridge));
+    if (fresh.length === 0) return;
+    const resolv = await resolver();
+    for (const file of fresh) {
+      this.#served.set(file.bridge, { podInterface: file.podInterface, parts: this.#start(vmi, file, resolv) });
       await writeFile(dhcpStartedPath(file.podInterface), '');
     }
   }
 
-  async #serveInterface(vmi: VirtualMachineInstance, file: LauncherInterface, resolv: ResolvConf): Promise<dgram.Socket[]> {
-    const v4 = hasV4(file) ? [await this.#serveV4(vmi, file, resolv)] : [];
+  #start(vmi: VirtualMachineInstance, file: LauncherInterface, resolv: ResolvConf): Closable[] {
+    const parts: Closable[] = [];
     try {
-      return file.dhcp6 ? [...v4, await this.#serveV6(file, resolv)] : v4;
+      if (hasV4(file)) parts.push(this.#serveV4(vmi, file, resolv));
+      if (hasV6(file)) parts.push(this.#serveV6(vmi, file, resolv), this.#advertise(file));
+      return parts;
     } catch (err) {
-      for (const socket of v4) socket.close();
+      for (const part of parts) part.close();
       throw err;
     }
   }
 
-  async #serveV4(
-    vmi: VirtualMachineInstance,
-    file: LauncherInterface & { dhcp4: DhcpV4Config },
-    resolv: ResolvConf,
-  ): Promise<dgram.Socket> {
+  #serveV4(vmi: VirtualMachineInstance, file: WithV4, resolv: ResolvConf): Socket {
     const lease = v4Lease(vmi, file, resolv);
-    const socket = await openSocket('udp4', V4_SERVER_PORT, file.bridge);
+    const socket = openSocket('udp4', V4_SERVER_PORT, file.bridge);
     socket.setBroadcast(true);
     this.#answer(socket, file, (datagram) => {
       const answer = answerV4(datagram, lease);
@@ -95,22 +104,31 @@ export class DhcpServers {
     return socket;
   }
 
-  async #serveV6(file: LauncherInterface, resolv: ResolvConf): Promise<dgram.Socket> {
-    const client = parseIp(file.dhcp6?.client ?? '');
-    const serverMac = parseMac(BRIDGE_MAC);
-    if (client?.family !== 6 || !serverMac) throw new KvError('Invalid', `'${file.dhcp6?.client}' is no IPv6 address for the guest`);
-    const lease: V6Lease = { client, serverMac, dns: resolv.nameservers, search: resolv.search };
-    const socket = await openSocket('udp6', V6_SERVER_PORT, file.bridge);
+  #serveV6(vmi: VirtualMachineInstance, file: WithV6, resolv: ResolvConf): Socket {
+    const lease = v6Lease(vmi, file, resolv);
+    const socket = openSocket('udp6', V6_SERVER_PORT, file.bridge);
     socket.addMembership(V6_SERVERS, `::%${file.bridge}`);
     this.#answer(socket, file, (datagram, from) => {
       const packet = answerV6(datagram, lease);
       return packet && { packet, to: from, port: V6_CLIENT_PORT };
     });
+    this.#ctx.log.info({ bridge: file.bridge, client: file.dhcp6.client }, 'Serving DHCPv6');
     return socket;
   }
 
+  #advertise(file: WithV6): Advertiser {
+    const { bridge } = file;
+    const fd = this.#inbox.take(bridge);
+    if (fd === undefined)
+      throw new KvError('CriticalNetwork', `the node agent brought no socket to advertise the IPv6 router on ${bridge}`, {
+        retry: 'never',
+      });
+    const packet = routerAdvertisement({ ...v6Router(file), lifetimeSeconds: ROUTER_LIFETIME_SECONDS });
+    return new Advertiser(this.#ctx, asDatagramSocket(fd), { bridge, packet, port: ICMP6_PORT });
+  }
+
   #answer(
-    socket: dgram.Socket,
+    socket: Socket,
     { bridge }: LauncherInterface,
     answer: (datagram: Uint8Array, from: string) => { packet: Uint8Array; to: string; port: number } | undefined,
   ): void {
@@ -127,8 +145,17 @@ export class DhcpServers {
     });
   }
 
+  async #end(bridge: string): Promise<void> {
+    const served = this.#served.get(bridge);
+    if (served === undefined) return;
+    for (const part of served.parts) part.close();
+    this.#served.delete(bridge);
+    await rm(dhcpStartedPath(served.podInterface), { force: true });
+  }
+
   close(): void {
-    for (const socket of [...this.#sockets.values()].flat()) socket.close();
-    this.#sockets.clear();
+    for (const part of [...this.#served.values()].flatMap(({ parts }) => parts)) part.close();
+    this.#served.clear();
+    this.#inbox.close();
   }
 }

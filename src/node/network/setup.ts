@@ -11,9 +11,11 @@ import { KvError } from '../../base/errors.js';
 import { type LauncherInterface, launcherInterfacePath, type PodInterfaceCache } from '../../core/network/caches.js';
 import type { PodNamespace } from '../../core/network/link-status.js';
 import { type PodNetworkPlan, planPodNetwork } from '../../core/network/plan.js';
+import { ROUTER_SOCKETS } from '../../core/storage/paths.js';
 import { applyIpBatch, type Link, type NetState, readNetState } from '../../linux/ip.js';
 import { type NetNs, netNsOfPid, writeSysctls } from '../../linux/netns.js';
 import { applyNft } from '../../linux/nft.js';
+import { handOverRouterSocket } from '../../linux/router-socket.js';
 import { withBeneath } from '../../linux/safe-path.js';
 import { ipBatch, withMacs } from './ip-batch.js';
 import { inState, type NetworkJournal } from './journal.js';
@@ -26,13 +28,20 @@ export interface NetworkTarget {
   readonly root: string;
   /** uid and gid of the launcher. */
   readonly ownerId: number;
+  /** Gives the launcher the socket on which it advertises itself as the router behind a bridge. */
+  readonly handOverRouter: (bridge: string) => Promise<void>;
 }
 
-export const networkTargetOf = (launcher: { readonly pid: number; readonly uid: number }): NetworkTarget => ({
-  netNs: netNsOfPid(launcher.pid),
-  root: `/proc/${launcher.pid}/root`,
-  ownerId: launcher.uid,
-});
+export function networkTargetOf(launcher: { readonly pid: number; readonly uid: number }): NetworkTarget {
+  const netNs = netNsOfPid(launcher.pid);
+  const root = `/proc/${launcher.pid}/root`;
+  return {
+    netNs,
+    root,
+    ownerId: launcher.uid,
+    handOverRouter: (bridge) => withBeneath(root, ROUTER_SOCKETS, ({ path }) => handOverRouterSocket(netNs, bridge, path)),
+  };
+}
 
 export interface NetworkSetup {
   /** Sets up what is pending; returns the addresses of the pod by network. */
@@ -77,6 +86,7 @@ async function carryOut(ctx: Ctx, plan: PodNetworkPlan, links: readonly Link[], 
     await applyIpBatch(ctx, target.netNs, ipBatch(withMacs(plan.links, randomMac), links));
     await writeSysctls(ctx, target.netNs, plan.sysctls);
     await applyNft(ctx, target.netNs, plan.nft);
+    for (const { bridge } of plan.launcherFiles.filter(({ dhcp6 }) => dhcp6 !== undefined)) await target.handOverRouter(bridge);
   } catch (cause) {
     throw new KvError('CriticalNetwork', `setting up the pod networks ${plan.configure.join(', ')} failed half-way`, {
       reason: 'NetworkSetupFailed',

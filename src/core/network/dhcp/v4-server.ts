@@ -53,7 +53,8 @@ function reply(request: V4Packet, lease: V4Lease, type: number, yiaddr: Ip): Byt
     xid: request.xid,
     secs: 0,
     flags: isNak ? request.flags | BROADCAST_FLAG : request.flags,
-    ciaddr: type === MESSAGE.inform ? request.ciaddr : NO_ADDRESS,
+    // Who only asks for settings has its address already, and finds its answer by it.
+    ciaddr: type === MESSAGE.ack && !leased ? request.ciaddr : NO_ADDRESS,
     yiaddr,
     siaddr: isNak ? NO_ADDRESS : lease.server,
     giaddr: request.giaddr,

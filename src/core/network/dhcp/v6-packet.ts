@@ -55,5 +55,9 @@ export function decodeV6(bytes: Bytes): V6Message | undefined {
   return options && { type: bytes[0] ?? 0, transaction: bytes.slice(1, HEADER), options };
 }
 
+/** The values of every option of one kind. */
+export const v6Options = (message: { readonly options: readonly V6Option[] }, code: number): Bytes[] =>
+  message.options.flatMap((option) => (option.code === code ? [option.value] : []));
+
 export const v6Option = (message: { readonly options: readonly V6Option[] }, code: number): Bytes | undefined =>
-  message.options.find((option) => option.code === code)?.value;
+  v6Options(message, code)[0];

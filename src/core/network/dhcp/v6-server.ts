@@ -1,8 +1,20 @@
-// What the DHCPv6 server of a masquerade interface answers: one guest, one address without end, the pod's name servers. The launcher
-// owns the socket; a message that is not for us is answered with nothing.
+// What the DHCPv6 server of a masquerade interface answers (RFC 8415): one guest, one address for as long as the VM lives, the pod's name
+// servers. The launcher owns the socket; a message that is not for us is answered with nothing.
 import { type Ip, ipBytes, parseIp } from '../ip.js';
 import { type Bytes, concat, dnsName, equal, u16, u32 } from './bytes.js';
-import { decodeV6, encodeV6, encodeV6Options, V6_MESSAGE, V6_OPTION, type V6Message, type V6Option, v6Option } from './v6-packet.js';
+import { LEASE_SECONDS } from './v4-server.js';
+import {
+  decodeV6,
+  decodeV6Options,
+  encodeV6,
+  encodeV6Options,
+  V6_MESSAGE,
+  V6_OPTION,
+  type V6Message,
+  type V6Option,
+  v6Option,
+  v6Options,
+} from './v6-packet.js';
 
 export interface V6Lease {
   readonly client: Ip;
@@ -11,18 +23,46 @@ export interface V6Lease {
   readonly search: readonly string[];
 }
 
-const FOR_EVER = 0xffffffff;
+const STATUS = { success: 0, noAddresses: 2, notOnLink: 4 } as const;
 const DUID_LL = 3;
 const ETHERNET = 1;
+/** IAID and the two times at which to renew; the same up to the options inside. */
 const IAID_LENGTH = 4;
+const IA_HEADER = 12;
+const ADDRESS_LENGTH = 16;
+/** The client chooses when to renew. */
+const NO_TIMES = concat(u32(0), u32(0));
 
 /** The server's identity: its link-layer address. */
 export const serverDuid = (mac: Bytes): Bytes => concat(u16(DUID_LL), u16(ETHERNET), mac);
 
-function addressOption(asked: Bytes, client: Ip): V6Option {
-  const address = concat(ipBytes(client), u32(FOR_EVER), u32(FOR_EVER));
-  const inner = encodeV6Options([{ code: V6_OPTION.iaAddress, value: address }]);
-  return { code: V6_OPTION.iaNa, value: concat(asked.subarray(0, IAID_LENGTH), u32(0), u32(0), inner) };
+const status = (code: number): V6Option => ({ code: V6_OPTION.statusCode, value: u16(code) });
+
+const addressOption = (address: Bytes, seconds: number): V6Option => ({
+  code: V6_OPTION.iaAddress,
+  value: concat(address, u32(seconds), u32(seconds)),
+});
+
+/** Addresses that the client believes it has in one identity association. */
+function addressesIn(association: Bytes): Bytes[] {
+  const inner = decodeV6Options(association.subarray(IA_HEADER)) ?? [];
+  return inner.flatMap(({ code, value }) =>
+    code === V6_OPTION.iaAddress && value.length >= ADDRESS_LENGTH ? [value.subarray(0, ADDRESS_LENGTH)] : [],
+  );
+}
+
+function association(asked: Bytes, inner: readonly V6Option[]): V6Option {
+  return { code: V6_OPTION.iaNa, value: concat(asked.subarray(0, IAID_LENGTH), NO_TIMES, encodeV6Options(inner)) };
+}
+
+/** The first association gets the address and takes back any other that it names; there is none for a second. */
+function associations(asked: readonly Bytes[], { client }: V6Lease): V6Option[] {
+  const own = ipBytes(client);
+  return asked.map((each, at) => {
+    if (at > 0) return association(each, [status(STATUS.noAddresses)]);
+    const foreign = addressesIn(each).filter((address) => !equal(address, own));
+    return association(each, [addressOption(own, LEASE_SECONDS), ...foreign.map((address) => addressOption(address, 0))]);
+  });
 }
 
 function settings({ dns, search }: V6Lease): V6Option[] {
@@ -36,21 +76,24 @@ function settings({ dns, search }: V6Lease): V6Option[] {
   ];
 }
 
-const WITH_ADDRESS: ReadonlySet<number> = new Set([
-  V6_MESSAGE.solicit,
-  V6_MESSAGE.request,
-  V6_MESSAGE.confirm,
-  V6_MESSAGE.renew,
-  V6_MESSAGE.rebind,
-]);
+const WITH_ADDRESS: ReadonlySet<number> = new Set([V6_MESSAGE.solicit, V6_MESSAGE.request, V6_MESSAGE.renew, V6_MESSAGE.rebind]);
 const ENDING: ReadonlySet<number> = new Set([V6_MESSAGE.release, V6_MESSAGE.decline]);
+
+/** A guest that was on another link asks whether its addresses are still right; without any there is nothing to say. */
+function confirmation(asked: readonly Bytes[], { client }: V6Lease): V6Option[] | undefined {
+  const addresses = asked.flatMap(addressesIn);
+  if (addresses.length === 0) return undefined;
+  return [status(addresses.every((address) => equal(address, ipBytes(client))) ? STATUS.success : STATUS.notOnLink)];
+}
 
 /** Extra options of the reply, or undefined when the message is none that a server answers. */
 function payload(request: V6Message, lease: V6Lease): V6Option[] | undefined {
-  const asked = v6Option(request, V6_OPTION.iaNa);
-  if (WITH_ADDRESS.has(request.type)) return [...(asked ? [addressOption(asked, lease.client)] : []), ...settings(lease)];
-  if (request.type === V6_MESSAGE.informationRequest) return settings(lease);
-  if (ENDING.has(request.type)) return [{ code: V6_OPTION.statusCode, value: u16(0) }];
+  const asked = v6Options(request, V6_OPTION.iaNa);
+  if (asked.some(({ length }) => length < IA_HEADER)) return undefined;
+  if (WITH_ADDRESS.has(request.type)) return [...associations(asked, lease), ...settings(lease)];
+  if (request.type === V6_MESSAGE.confirm) return confirmation(asked, lease);
+  if (request.type === V6_MESSAGE.informationRequest) return asked.length > 0 ? undefined : settings(lease);
+  if (ENDING.has(request.type)) return [status(STATUS.success)];
   return undefined;
 }
 

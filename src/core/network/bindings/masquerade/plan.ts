@@ -12,6 +12,7 @@ const address = (inside: InsideAddresses) => [{ ip: inside.gateway, prefix: insi
 
 function bridgeLink(at: Attachment, pod: PodLink): DesiredLink {
   const v4 = hasGlobal(pod.ipv4);
+  const v6 = hasGlobal(pod.ipv6);
   return {
     network: at.iface.name,
     name: bridgeName(at.podInterface),
@@ -20,8 +21,9 @@ function bridgeLink(at: Attachment, pod: PodLink): DesiredLink {
     mac: BRIDGE_MAC,
     mtu: pod.mtu,
     ipv4: v4 ? address(masqueradeAddresses(at.network, 4)) : [],
-    ipv6: hasGlobal(pod.ipv6) ? address(masqueradeAddresses(at.network, 6)) : [],
+    ipv6: v6 ? address(masqueradeAddresses(at.network, 6)) : [],
     ...(v4 ? { routeLocalnet: true } : {}),
+    ...(v6 ? { routesV6: true } : {}),
   };
 }
 
