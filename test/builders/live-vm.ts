@@ -114,6 +114,8 @@ export function scene({
     }),
     revisions: [startRevision(at)],
     dataVolumes: new Map(),
+    templateClaims: new Set(),
+    hasCdi: true,
     config: clusterConfigOf(configuration),
     settled: true,
   };

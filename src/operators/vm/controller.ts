@@ -1,19 +1,25 @@
 // Wires the VM controller to a manager: informers, indexes, expectations, queue. Called by virt-controller's main.
 import { controllerOf, isDeleting, keyOf, type ObjectKey, type VirtualMachine } from '../../api/index.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
-import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import {
+  CONTROLLER_REVISIONS,
+  DATA_VOLUMES,
+  PERSISTENT_VOLUME_CLAIMS,
+  VIRTUAL_MACHINE_INSTANCES,
+  VIRTUAL_MACHINES,
+} from '../../runtime/resources.js';
 import { StaleGuard } from '../../runtime/stale-guard.js';
-import type { Controller, Manager } from '../../runtime/types.js';
+import type { Controller, Manager, Resource } from '../../runtime/types.js';
+import { type DataVolume, dataVolumeNameOf } from '../data-volumes.js';
 import { REVISIONS_BY_OWNER, reconcileVm, vmKeysOfVmi } from './reconciler.js';
 
 /** Index of the VM store: VMs by the `namespace/name` of each claim that their template names. */
 const VMS_BY_CLAIM = 'claim';
 
 function claimsOf(vm: VirtualMachine): string[] {
-  const names = (vm.spec.template.spec?.volumes ?? []).map(
-    (v) => v.persistentVolumeClaim?.claimName ?? v.dataVolume?.name ?? v.memoryDump?.claimName,
-  );
-  return names.filter((name) => name !== undefined).map((name) => `${vm.metadata.namespace}/${name}`);
+  const volumes = (vm.spec.template.spec?.volumes ?? []).map((v) => dataVolumeNameOf(v) ?? v.memoryDump?.claimName);
+  const names = new Set([...volumes, ...(vm.spec.dataVolumeTemplates ?? []).map(({ metadata }) => metadata?.name)]);
+  return [...names].filter((name) => name !== undefined).map((name) => `${vm.metadata.namespace}/${name}`);
 }
 
 export interface VmControllerOptions {
@@ -28,6 +34,7 @@ export function startVmController(manager: Manager, { random, config, workers = 
   const vmis = manager.informer(VIRTUAL_MACHINE_INSTANCES);
   const revisions = manager.informer(CONTROLLER_REVISIONS);
   const pvcs = manager.informer(PERSISTENT_VOLUME_CLAIMS);
+  const dataVolumes = manager.informer(DATA_VOLUMES as Resource<DataVolume>, { whenServed: true });
   const expectations = manager.newExpectations();
 
   vms.addIndex(VMS_BY_CLAIM, claimsOf);
@@ -55,6 +62,8 @@ export function startVmController(manager: Manager, { random, config, workers = 
       vmis: vmis.store,
       revisions: revisions.store,
       pvcs: pvcs.store,
+      dataVolumes: dataVolumes.store,
+      hasCdi: () => dataVolumes.hasSynced(),
       client: manager.client,
       events: manager.events('virtualmachine-controller'),
       expectations,
@@ -66,6 +75,7 @@ export function startVmController(manager: Manager, { random, config, workers = 
     sources: [
       { informer: vms, keys: (vm: VirtualMachine) => [keyOf(vm)] },
       { informer: vmis, keys: vmKeysOfVmi },
+      { informer: dataVolumes, keys: (volume) => vms.store.byIndex(VMS_BY_CLAIM, keyOf(volume)).map(keyOf) },
       { informer: pvcs, keys: (pvc) => vms.store.byIndex(VMS_BY_CLAIM, keyOf(pvc)).map(keyOf) },
     ],
   });

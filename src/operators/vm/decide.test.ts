@@ -10,6 +10,8 @@ const seen = (parts: Partial<Seen> = {}): Seen => ({
   vmi: undefined,
   revisions: [],
   dataVolumes: new Map(),
+  templateClaims: new Set(),
+  hasCdi: true,
   config: clusterConfigOf({}),
   settled: true,
   ...parts,
@@ -73,11 +75,6 @@ describe('decideVm', () => {
       },
     });
     expect(decideVm(seen({ vmi: foreign }), NOW).failure?.message).toContain('VirtualMachineInstanceReplicaSet rs');
-  });
-
-  it('refuses to ignore DataVolume templates', () => {
-    const plan = decideVm(seen({ vm: vm({ spec: { dataVolumeTemplates: [{ spec: {} }] } }) }), NOW);
-    expect([plan.steps, plan.failure?.message]).toEqual([[], expect.stringContaining('spec.dataVolumeTemplates')]);
   });
 
   describe('without the instance type that the VM refers to', () => {

@@ -10,6 +10,7 @@ import {
 } from '../../api/index.js';
 import type { Chosen } from '../../core/instancetype/index.js';
 import { deepEqual } from '../../runtime/patch.js';
+import { type DataVolumeStep, planTemplates, type TemplatesPlan } from './data-volumes.js';
 import { decideLive, type LiveStep } from './live.js';
 import { hasStartPausedRequest, isStartRequested, runStrategyOf } from './predicates.js';
 import { holdsStartOf, isStartRevisionOf, specOf } from './revision.js';
@@ -36,6 +37,7 @@ export type Step =
   | { readonly do: 'releaseVmi'; readonly vmi: VirtualMachineInstance }
   | { readonly do: 'bumpGeneration'; readonly vmi: VirtualMachineInstance }
   | LiveStep
+  | DataVolumeStep
   | { readonly do: 'setRunStrategy'; readonly field: 'running' | 'runStrategy'; readonly value: string | boolean };
 
 export interface Plan {
@@ -67,11 +69,6 @@ function decideDeletion(seen: Seen): Plan {
   return { steps: isDeleting(vmi) ? [] : [{ do: 'deleteVmi', vmi }] };
 }
 
-/** Parts of a VM that only later releases serve: starting would silently ignore them. */
-function unserved(vm: VirtualMachine): string | undefined {
-  return vm.spec.dataVolumeTemplates?.length ? 'spec.dataVolumeTemplates' : undefined;
-}
-
 const isStart = (a: StrategyAction): boolean => a.do === 'start';
 
 function blockedStart({ vm, vmi, unfound }: Seen): Plan['failure'] {
@@ -79,9 +76,7 @@ function blockedStart({ vm, vmi, unfound }: Seen): Plan['failure'] {
   if (vmi && owner && owner.uid !== vm.metadata.uid) {
     return { reason: 'FailedCreate', message: text.vmiOwnedByOther(vmi.metadata.name ?? '', `${owner.kind} ${owner.name}`) };
   }
-  if (unfound) return unfound;
-  const field = unserved(vm);
-  return field ? { reason: 'FailedCreate', message: text.notServed(field) } : undefined;
+  return unfound;
 }
 
 function stepOf(action: StrategyAction, seen: Seen): Step[] {
@@ -130,17 +125,32 @@ function decideRun(seen: Seen, now: number): Plan {
   // First the request is stored, then what failed goes: once that is gone, only the request tells that a new guest is wanted.
   if (decision.actions.some((a) => a.do === 'addStartRequest') && !isStartRequested(seen.vm))
     return { steps: adopt(vmi), requestStart: true };
-  const blocked = decision.actions.some(isStart) ? blockedStart(seen) : undefined;
+  const starts = decision.actions.some(isStart);
+  const blocked = starts ? blockedStart(seen) : undefined;
   if (blocked) return { steps: [], failure: blocked };
+  const templates = planTemplates(seen, starts);
+  if (starts && !templates.isReady) return waitingFor(templates, vmi);
   // What starts or stops now is changed afterwards, if it still has to be.
   const live = decision.actions.length === 0 ? decideLive(seen, now) : { steps: [] };
-  const { failure = seen.unfound ?? live.failure, recheckMs } = decision;
+  const { failure = seen.unfound ?? live.failure ?? templates.failure, recheckMs } = decision;
   return {
-    steps: [...adopt(vmi), ...bumpGeneration(seen), ...decision.actions.flatMap((a) => stepOf(a, seen)), ...release(vmi), ...live.steps],
+    steps: [
+      ...templates.steps,
+      ...adopt(vmi),
+      ...bumpGeneration(seen),
+      ...decision.actions.flatMap((a) => stepOf(a, seen)),
+      ...release(vmi),
+      ...live.steps,
+    ],
     ...(failure && { failure }),
     ...(recheckMs !== undefined && { recheckMs }),
   };
 }
+
+const waitingFor = ({ steps, failure }: TemplatesPlan, vmi: VirtualMachineInstance | undefined): Plan => ({
+  steps: [...adopt(vmi), ...steps],
+  ...(failure ? { failure } : {}),
+});
 
 const adopt = (vmi: VirtualMachineInstance | undefined): Step[] =>
   vmi && !controllerOf(vmi) && !isDeleting(vmi) ? [{ do: 'adoptVmi', vmi }] : [];

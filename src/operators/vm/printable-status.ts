@@ -1,18 +1,13 @@
 // status.printableStatus: the VM's state in one word. An ordered list of checks; the first that holds gives the word.
 import {
   isDeleting,
-  type KubeObject,
   type PersistentVolumeClaim,
   type PrintableStatus,
   type VirtualMachine,
   type VirtualMachineInstance,
 } from '../../api/index.js';
+import { type DataVolume, dataVolumeNameOf, isBeingFilled, isBroken } from '../data-volumes.js';
 import { isFinal, isSetToStart, runStrategyOf } from './predicates.js';
-
-/** CDI's DataVolume, as far as it is read here. */
-export interface DataVolume extends KubeObject {
-  status?: { phase?: string; conditions?: { type: string; status: string; reason?: string }[] };
-}
 
 export interface PrintableInput {
   readonly vm: VirtualMachine;
@@ -47,24 +42,9 @@ const volumesOf = (vm: VirtualMachine) => vm.spec.template.spec?.volumes ?? [];
 
 function dataVolumesOf({ vm, dataVolumes }: PrintableInput): DataVolume[] {
   return volumesOf(vm)
-    .map((v) => dataVolumes.get(v.dataVolume?.name ?? v.persistentVolumeClaim?.claimName ?? ''))
+    .map((v) => dataVolumes.get(dataVolumeNameOf(v) ?? ''))
     .filter((dv) => dv !== undefined);
 }
-
-const dvCondition = (dv: DataVolume, type: string) => dv.status?.conditions?.find((c) => c.type === type);
-
-const isDataVolumeBroken = (dv: DataVolume): boolean => {
-  const running = dvCondition(dv, 'Running');
-  return (
-    dv.status?.phase === 'Failed' || (running?.status === 'False' && (running.reason === 'Error' || running.reason === 'ImagePullFailed'))
-  );
-};
-
-const isDataVolumeWorking = (dv: DataVolume): boolean => {
-  const phase = dv.status?.phase ?? '';
-  if (phase === 'Succeeded' || phase === 'PendingPopulation') return false;
-  return dvCondition(dv, 'Bound')?.status === 'True' || phase !== 'WaitForFirstConsumer';
-};
 
 const isWaitingForBinding: Check = ({ vm, vmi, pvcs }) =>
   isSetToStart(vm, vmi) &&
@@ -85,7 +65,7 @@ const CHECKS: readonly (readonly [PrintableStatus, Check])[] = [
   ['Paused', ({ vmi }) => vmi?.status?.phase === 'Running' && isPaused(vmi)],
   ['Running', ({ vmi }) => vmi?.status?.phase === 'Running'],
   ['ErrorPvcNotFound', syncFailed('FailedPvcNotFound')],
-  ['DataVolumeError', (input) => dataVolumesOf(input).some(isDataVolumeBroken)],
+  ['DataVolumeError', (input) => dataVolumesOf(input).some(isBroken)],
   [
     'ErrorUnschedulable',
     ({ vmi }) => {
@@ -93,7 +73,7 @@ const CHECKS: readonly (readonly [PrintableStatus, Check])[] = [
       return scheduled?.status === 'False' && scheduled.reason === 'Unschedulable';
     },
   ],
-  ['Provisioning', (input) => dataVolumesOf(input).some(isDataVolumeWorking)],
+  ['Provisioning', (input) => dataVolumesOf(input).some(isBeingFilled)],
   ['WaitingForVolumeBinding', isWaitingForBinding],
   ['ErrImagePull', syncFailed('ErrImagePull')],
   ['ImagePullBackOff', syncFailed('ImagePullBackOff')],

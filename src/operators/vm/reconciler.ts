@@ -22,6 +22,8 @@ import { deepEqual, testUid } from '../../runtime/patch.js';
 import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
+import { type DataVolume, dataVolumeNameOf } from '../data-volumes.js';
+import { createDataVolume } from './data-volume-perform.js';
 import { decideVm, type Plan, type Seen, type Step } from './decide.js';
 import { withChosen } from './instancetype-apply.js';
 import { patienceMs, syncInstancetypes } from './instancetype-sync.js';
@@ -40,6 +42,9 @@ export interface VmDeps {
   readonly vmis: Store<VirtualMachineInstance>;
   readonly revisions: Store<ControllerRevision>;
   readonly pvcs: Store<PersistentVolumeClaim>;
+  readonly dataVolumes: Store<DataVolume>;
+  /** The cluster serves DataVolumes. */
+  readonly hasCdi: () => boolean;
   readonly client: KubeClient;
   readonly events: EventRecorder;
   readonly expectations: Expectations;
@@ -60,10 +65,23 @@ function observe(d: VmDeps, key: ObjectKey): Seen | undefined {
     vm,
     vmi: d.vmis.get(key),
     revisions: d.revisions.byIndex(REVISIONS_BY_OWNER, vm.metadata.uid ?? ''),
-    dataVolumes: new Map(),
+    ...dataVolumesOf(d, vm),
+    hasCdi: d.hasCdi(),
     ...(dumpClaim ? { dumpClaim } : {}),
     config: d.config(),
     settled: d.expectations.satisfied(key),
+  };
+}
+
+function dataVolumesOf(d: VmDeps, { metadata: { namespace }, spec }: VirtualMachine): Pick<Seen, 'dataVolumes' | 'templateClaims'> {
+  const templates = (spec.dataVolumeTemplates ?? []).map(({ metadata }) => metadata?.name);
+  const volumes = (spec.template.spec?.volumes ?? []).map(dataVolumeNameOf);
+  const found = [...new Set([...templates, ...volumes])].flatMap((name) => d.dataVolumes.get(`${namespace}/${name}`) ?? []);
+  return {
+    dataVolumes: new Map(found.map((volume) => [volume.metadata.name ?? '', volume])),
+    templateClaims: new Set(
+      templates.filter((name) => name !== undefined).filter((name) => d.pvcs.get(`${namespace}/${name}`) !== undefined),
+    ),
   };
 }
 
@@ -168,6 +186,8 @@ async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step
       }));
     case 'setRunStrategy':
       return void (await d.client.jsonPatch(VIRTUAL_MACHINES, key, [{ op: 'replace', path: `/spec/${step.field}`, value: step.value }]));
+    case 'createDataVolume':
+      return createDataVolume({ ...d, hasClaim: (claim) => d.pvcs.get(claim) !== undefined }, vm, step.template);
     default:
       return performLive(d, key, vm, step);
   }
@@ -190,8 +210,15 @@ async function report(d: VmDeps, key: ObjectKey, seen: Seen, plan: Plan, ctx: Ct
     random: d.random(),
   });
   if (deepEqual(status, seen.vm.status ?? {})) return undefined;
+  announceImports(d, seen.vm, plan.failure);
   d.stale.written(key, seen.vm, await d.client.update(VIRTUAL_MACHINES, { ...seen.vm, status }, { subresource: 'status' }));
   return undefined;
+}
+
+function announceImports(d: VmDeps, vm: VirtualMachine, failure: Plan['failure']): void {
+  const shown = vm.status?.conditions?.find(({ type }) => type === 'Failure');
+  if (failure?.reason !== 'FailedDataVolumeImport' || shown?.reason === failure.reason) return;
+  d.events.event(vm, 'Warning', failure.reason, failure.message);
 }
 
 function pvcsOf(d: VmDeps, vm: VirtualMachine): Map<string, PersistentVolumeClaim> {
@@ -265,6 +292,7 @@ async function giveUp(d: VmDeps, key: ObjectKey, seen: Seen, { plan, stopped, ct
 function failureReason(step: Step): string {
   if ('reason' in step) return step.reason;
   if (step.do === 'noteDump') return 'MemoryDumpError';
+  if (step.do === 'createDataVolume') return 'FailedDataVolumeCreate';
   return step.do === 'deleteVmi' ? 'FailedDelete' : 'FailedCreate';
 }
 

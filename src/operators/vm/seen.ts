@@ -8,7 +8,7 @@ import {
 } from '../../api/index.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import type { Chosen } from '../../core/instancetype/index.js';
-import type { DataVolume } from './printable-status.js';
+import type { DataVolume } from '../data-volumes.js';
 
 export interface Failure {
   readonly reason: string;
@@ -21,7 +21,12 @@ export interface Seen {
   readonly vmi: VirtualMachineInstance | undefined;
   /** Start revisions of this VM. */
   readonly revisions: readonly ControllerRevision[];
+  /** Of the templates and of the guest's volumes, by name. */
   readonly dataVolumes: ReadonlyMap<string, DataVolume>;
+  /** Names of the templates whose claims exist. */
+  readonly templateClaims: ReadonlySet<string>;
+  /** The cluster serves DataVolumes. */
+  readonly hasCdi: boolean;
   /** The claim of the VM's memory dump, while it has one. */
   readonly dumpClaim?: PersistentVolumeClaim;
   readonly config: ClusterConfig;

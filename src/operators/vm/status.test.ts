@@ -12,6 +12,8 @@ const seen = (parts: Partial<Seen> = {}): Seen => ({
   vmi: undefined,
   revisions: [],
   dataVolumes: new Map(),
+  templateClaims: new Set(),
+  hasCdi: true,
   config: clusterConfigOf({}),
   settled: true,
   ...parts,

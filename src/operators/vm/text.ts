@@ -39,8 +39,18 @@ export const text = {
   migrating: 'the guest is being migrated: changes follow when that is over',
   dumpFailed: 'Memory dump failed',
   dumpInterrupted: 'the guest stopped before its memory was written: start it and ask again',
-  notServed: (field: string) =>
-    `${field} is not supported by this installation yet: remove the field, or write what it stands for into the template`,
+  noCdi: (names: string) =>
+    `spec.dataVolumeTemplates needs CDI, the Containerized Data Importer, to fill ${names}, and this cluster has none: install it, or create PersistentVolumeClaims of these names`,
+  dataVolumeCreated: (name: string) => `Created DataVolume ${name}`,
+  dataVolumeFailed: (name: string, why: string) => `Error creating DataVolume ${name}: ${why}`,
+  mayNotClone: (name: string, user: string, source: string) =>
+    `Not authorized to create DataVolume ${name}: ${user} may not clone ${source}; let it create datavolumes/source in that namespace`,
+  sourceMissing: (source: string, target: string) =>
+    `Source PVC ${source} not available: Target PVC ${target} will remain unpopulated until source is created`,
+  noDataSource: (key: string) => `DataSource ${key} does not exist, waiting for it to appear`,
+  emptyDataSource: (key: string) => `DataSource ${key} refers to no claim or snapshot yet: see kubectl describe datasource`,
+  importFailed: (name: string) => `DataVolume ${name} failed to import disk image`,
+  importExceedsQuota: (name: string) => `DataVolume ${name} exceeds quota limits`,
   vmiOwnedByOther: (vmi: string, owner: string) =>
     `a virtual machine instance named ${vmi} exists and belongs to ${owner}: rename the VM or delete that instance`,
 } as const;

@@ -2,6 +2,7 @@
 import type { KubeObject, PersistentVolumeClaim, VirtualMachine, VirtualMachineInstance } from '../../../src/api/index.js';
 import { evictionStrategyOf, isMigrating, migratesOnEviction } from '../../../src/core/eviction/strategy.js';
 import { clusterMigrationConfiguration, type MigrationPolicy, matchingPolicy, withPolicy } from '../../../src/core/migration/policy.js';
+import type { DataVolume } from '../../../src/operators/data-volumes.js';
 import {
   failedEarly,
   hasStartPausedRequest,
@@ -10,7 +11,7 @@ import {
   isSetToStart,
   wasEverRunning,
 } from '../../../src/operators/vm/predicates.js';
-import { type DataVolume, printableStatus } from '../../../src/operators/vm/printable-status.js';
+import { printableStatus } from '../../../src/operators/vm/printable-status.js';
 import { decideRunStrategy, type StrategyAction } from '../../../src/operators/vm/run-strategy.js';
 import { backoffLeftMs } from '../../../src/operators/vm/start-failure.js';
 import { vmiFromVm } from '../../../src/operators/vm/vmi-from-vm.js';
