@@ -10,7 +10,7 @@ import { messageOf } from '../base/errors.js';
 export const RECORDED_CAPABILITIES = '/usr/share/kubevirt/qemu-capabilities';
 
 const LIBVIRTD_BINARY = '/usr/sbin/libvirtd';
-const DRIVER_DIRS = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib/s390x-linux-gnu', '/usr/lib64'];
+const DRIVER_DIRS = [...['x86_64', 'aarch64', 's390x', 'powerpc64le'].map((machine) => `/usr/lib/${machine}-linux-gnu`), '/usr/lib64'];
 
 const changeTime = async (path: string): Promise<number> => Math.floor((await stat(path)).ctimeMs / 1000);
 

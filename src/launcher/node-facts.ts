@@ -24,6 +24,7 @@ const MACHINES: Readonly<Record<string, Machine>> = {
   x64: { arch: 'x86_64', machine: 'q35', hasCpuFeatures: true },
   arm64: { arch: 'aarch64', machine: 'virt', hasCpuFeatures: false },
   s390x: { arch: 's390x', machine: 's390-ccw-virtio', hasCpuFeatures: true },
+  ppc64: { arch: 'ppc64le', machine: 'pseries', hasCpuFeatures: true },
 };
 
 function machineOfHost(): Machine {

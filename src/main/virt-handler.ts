@@ -48,7 +48,7 @@ const flags = parseFlags(NAME, {
 
 /** virt-api's certificate. */
 const CLIENT_NAME = 'kubevirt.io:system:client:virt-handler';
-const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64', s390x: 's390x' };
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64', s390x: 's390x', ppc64: 'ppc64le' };
 
 async function main(ctx: ProcessContext): Promise<void> {
   const kubeConfig = loadKubeConfig(flags.kubeconfig);

@@ -204,12 +204,26 @@ const S390X: Guest = {
   facts: { hostArch: 's390x' },
 };
 
+const PPC64LE: Guest = {
+  parts: {
+    spec: { architecture: 'ppc64le' },
+    domain: {
+      cpu: { cores: 2, sockets: 1, threads: 1, maxSockets: 2 },
+      memory: { guest: '2Gi', maxGuest: '8Gi' },
+      features: { acpi: {} },
+    },
+    devices: { tpm: {}, rng: {}, watchdog: { name: 'dog', i6300esb: { action: 'reset' } } },
+  },
+  facts: { hostArch: 'ppc64le', hotplugPorts: true },
+};
+
 const GUESTS: Readonly<Record<string, Guest>> = {
   'amd64-emulated': EMULATED,
   'amd64-encrypted': ENCRYPTED,
   'amd64-pinned': PINNED,
   'amd64-windows': WINDOWS,
   arm64: ARM64,
+  ppc64le: PPC64LE,
   s390x: S390X,
 };
 

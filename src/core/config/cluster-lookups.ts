@@ -3,10 +3,16 @@
 import type { ArchSpecificConfiguration, Quantity } from '../../api/index.js';
 import type { ClusterConfig } from './cluster-config.js';
 
+/** Guests of ppc64le are admitted where the CR configures that architecture; upstream has them no more. */
+export const allowsPower = (config: ClusterConfig): boolean => config.spec.architectureConfiguration?.ppc64le !== undefined;
+
+const POWER: ArchSpecificConfiguration = { machineType: 'pseries', emulatedMachines: ['pseries*'] };
+
 function forArchitecture(config: ClusterConfig, arch: string | undefined): ArchSpecificConfiguration {
   const { architectureConfiguration: all } = config.spec;
   if (arch === 'arm64') return all?.arm64 ?? {};
   if (arch === 's390x') return all?.s390x ?? {};
+  if (arch === 'ppc64le' && all?.ppc64le) return { ...POWER, ...all.ppc64le };
   return all?.amd64 ?? {};
 }
 

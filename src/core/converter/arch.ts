@@ -135,6 +135,9 @@ const TRAITS: Readonly<Record<Arch, ArchTraits>> = { amd64: AMD64, arm64: ARM64,
 const ALIASES: Readonly<Record<string, Arch>> = { x86_64: 'amd64', aarch64: 'arm64' };
 
 /** An API architecture name or its libvirt spelling; undefined for others. */
-export const archOf = (name: string): Arch | undefined => ALIASES[name] ?? (Object.hasOwn(TRAITS, name) ? (name as Arch) : undefined);
+export function archOf(name: string): Arch | undefined {
+  if (Object.hasOwn(ALIASES, name)) return ALIASES[name];
+  return Object.hasOwn(TRAITS, name) ? (name as Arch) : undefined;
+}
 
 export const traitsOf = (arch: Arch): ArchTraits => TRAITS[arch];

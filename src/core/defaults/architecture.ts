@@ -1,20 +1,30 @@
 // What a VMI gets because of its guest architecture: disk bus, watchdog model, boot loader, CPU model, ACPI. Called by vmi.ts and by the
 // VM-level defaulting; changes the spec it is handed, which is the caller's own copy.
 import type { VirtualMachineInstanceSpec } from '../../api/index.js';
+import type { ClusterConfig } from '../config/cluster-config.js';
+import { allowsPower } from '../config/cluster-lookups.js';
 
 export const isArm64 = (spec: VirtualMachineInstanceSpec): boolean => spec.architecture === 'arm64';
 export const isS390x = (spec: VirtualMachineInstanceSpec): boolean => spec.architecture === 's390x';
 
+const isPower = (spec: VirtualMachineInstanceSpec, config: ClusterConfig): boolean =>
+  spec.architecture === 'ppc64le' && allowsPower(config);
+
 const DEFAULT_CPU_MODEL = 'host-model';
 const ARM64_CPU_MODEL = 'host-passthrough';
-/** QEMU's virt and s390 machines have no SATA controller; on q35 every guest has a driver for it. */
-const diskBus = (spec: VirtualMachineInstanceSpec): string => (isArm64(spec) || isS390x(spec) ? 'virtio' : 'sata');
+/** QEMU's virt and s390 machines have no SATA controller; on q35 every guest has a driver for it. POWER's firmware boots from SCSI drives. */
+function diskBuses(spec: VirtualMachineInstanceSpec, config: ClusterConfig): Readonly<Record<'disk' | 'cdrom' | 'lun', string>> {
+  if (isPower(spec, config)) return { disk: 'virtio', cdrom: 'scsi', lun: 'scsi' };
+  const bus = isArm64(spec) || isS390x(spec) ? 'virtio' : 'sata';
+  return { disk: bus, cdrom: bus, lun: bus };
+}
 
-function setDiskBuses(spec: VirtualMachineInstanceSpec): void {
-  const bus = diskBus(spec);
+function setDiskBuses(spec: VirtualMachineInstanceSpec, config: ClusterConfig): void {
+  const buses = diskBuses(spec, config);
   for (const disk of spec.domain.devices.disks ?? []) {
-    for (const target of [disk.disk, disk.cdrom, disk.lun]) {
-      if (target && !target.bus) target.bus = bus;
+    for (const kind of ['disk', 'cdrom', 'lun'] as const) {
+      const target = disk[kind];
+      if (target && !target.bus) target.bus = buses[kind];
     }
   }
 }
@@ -37,20 +47,20 @@ function setBootloader(spec: VirtualMachineInstanceSpec): void {
   if (efi) efi.secureBoot ??= false;
 }
 
-/** s390x has no ACPI. */
-export function setArchitectureFeatures(spec: VirtualMachineInstanceSpec): void {
-  if (!isS390x(spec)) return;
+/** s390x and POWER have no ACPI. */
+export function setArchitectureFeatures(spec: VirtualMachineInstanceSpec, config: ClusterConfig): void {
+  if (!isS390x(spec) && !isPower(spec, config)) return;
   const features = spec.domain.features ?? {};
   spec.domain.features = features;
   features.acpi = { ...features.acpi, enabled: features.acpi?.enabled ?? false };
 }
 
-export function setArchitectureDefaults(spec: VirtualMachineInstanceSpec, clusterCpuModel: string | undefined): void {
+export function setArchitectureDefaults(spec: VirtualMachineInstanceSpec, config: ClusterConfig): void {
   const cpu = spec.domain.cpu ?? {};
   spec.domain.cpu = cpu;
-  cpu.model ||= isArm64(spec) ? ARM64_CPU_MODEL : clusterCpuModel || DEFAULT_CPU_MODEL;
+  cpu.model ||= isArm64(spec) ? ARM64_CPU_MODEL : config.spec.cpuModel || DEFAULT_CPU_MODEL;
   setBootloader(spec);
-  setDiskBuses(spec);
+  setDiskBuses(spec, config);
   setWatchdog(spec);
 }
 

@@ -57,6 +57,35 @@ describe('defaultVmi', () => {
       {},
       { cpu: { model: 'host-passthrough' }, machine: { type: 'virt' }, firmware: { bootloader: { efi: { secureBoot: false } } } },
     ],
+    [
+      'POWER where it is configured',
+      {
+        spec: { architecture: 'ppc64le' },
+        devices: {
+          disks: [
+            { name: 'r', disk: {} },
+            { name: 'c', cdrom: {} },
+          ],
+        },
+      },
+      { architectureConfiguration: { ppc64le: {} } },
+      {
+        features: { acpi: { enabled: false } },
+        machine: { type: 'pseries' },
+        devices: {
+          disks: [
+            { name: 'r', disk: { bus: 'virtio' } },
+            { name: 'c', cdrom: { bus: 'scsi' } },
+          ],
+        },
+      },
+    ],
+    [
+      'POWER where it is not',
+      { spec: { architecture: 'ppc64le' } },
+      {},
+      { features: { acpi: { enabled: true } }, machine: { type: 'q35' } },
+    ],
     ['s390x', { spec: { architecture: 's390x' } }, {}, { features: { acpi: { enabled: false } }, machine: { type: 's390-ccw-virtio' } }],
     ['CPU requests become sockets', { domain: { resources: { requests: { cpu: '2500m' } } } }, {}, { cpu: { sockets: 3, maxSockets: 12 } }],
     [

@@ -58,10 +58,10 @@ export function defaultVmi(
   const defaulted = defaultVmiSpec(given.spec, config);
   if (!defaulted.ok) return fail(defaulted.error);
   const spec = defaulted.value;
-  setArchitectureFeatures(spec);
+  setArchitectureFeatures(spec, config);
   setObjectDefaults(spec, context.randomUuid);
   switchOnRequired(spec);
-  setArchitectureDefaults(spec, config.spec.cpuModel);
+  setArchitectureDefaults(spec, config);
   if (!isArm64(spec) && isLiveUpdate(config)) setHotplugCeilings(spec, config);
   const vmi: VirtualMachineInstance = { ...structuredClone(given), spec: canonicalVmiSpec(spec) };
   const annotations = { ...vmi.metadata.annotations, ...annotationsOf(vmi, config) };

@@ -97,7 +97,7 @@ export function parseSupportedFeatures(xml: string, arch: string): string[] {
     .map(({ attributes }) => attributes.name ?? '');
 }
 
-const LIBVIRT_ARCH: Readonly<Record<string, string>> = { amd64: 'x86_64', arm64: 'aarch64', s390x: 's390x' };
+const LIBVIRT_ARCH: Readonly<Record<string, string>> = { amd64: 'x86_64', arm64: 'aarch64', s390x: 's390x', ppc64le: 'ppc64le' };
 
 /** Machine types of guests of the node's own architecture. */
 export function parseHostCapabilities(xml: string, arch: string): HostCapabilities {

@@ -10,7 +10,7 @@ import { NETWORK_INFO_FILE } from '../../core/storage/paths.js';
 import type { VmiOptions } from '../../rpc/index.js';
 import type { LauncherOptions } from '../options.js';
 
-const ARCHES: Readonly<Record<string, Arch>> = { x64: 'amd64', arm64: 'arm64', s390x: 's390x' };
+const ARCHES: Readonly<Record<string, Arch>> = { x64: 'amd64', arm64: 'arm64', s390x: 's390x', ppc64: 'ppc64le' };
 const HYPERVISOR_DEVICES = { kvm: '/dev/kvm', 'hyperv-direct': '/dev/mshv' } as const;
 const BINARY_DIR = '/usr/bin';
 const DEFAULT_GRACE_SECONDS = 30;

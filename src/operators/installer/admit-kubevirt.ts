@@ -57,7 +57,7 @@ function warningsFor(next: KubeVirtConfiguration, old: KubeVirtConfiguration | u
   return [
     ...gates.flatMap(gateWarning),
     ...((next.architectureConfiguration as { ppc64le?: unknown } | undefined)?.ppc64le
-      ? ['spec.configuration.architectureConfiguration.ppc64le is deprecated and no longer supported.']
+      ? ['spec.configuration.architectureConfiguration.ppc64le admits ppc64le guests, which upstream KubeVirt no longer has.']
       : []),
     ...nodeTypes.flatMap(({ mediatedDevicesTypes }, at) =>
       mediatedDevicesTypes?.length ? [mediatedWarning(`nodeMediatedDeviceTypes[${at}].`)] : [],

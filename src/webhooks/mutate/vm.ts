@@ -2,6 +2,7 @@
 // DataSources that the DataVolume templates refer to.
 import { isDeleting, type VirtualMachine, type VirtualMachinePreferenceSpec } from '../../api/index.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
+import { allowsPower } from '../../core/config/cluster-lookups.js';
 import { type DefaultsContext, defaultVm } from '../../core/defaults/index.js';
 import { fixPreferred, matcherCauses } from './matchers.js';
 import type { Mutation } from './mutation.js';
@@ -38,10 +39,11 @@ export function dataSourcesOf(vm: VirtualMachine, namespace: string): DataSource
     .map((ref) => ({ namespace: ref.namespace || namespace, name: ref.name }));
 }
 
-function sourceArchitecture(vm: VirtualMachine, { labelsOf, namespace }: VmMutationContext): string | undefined {
+function sourceArchitecture(vm: VirtualMachine, config: ClusterConfig, { labelsOf, namespace }: VmMutationContext): string | undefined {
+  const known = allowsPower(config) ? [...ARCHITECTURES, 'ppc64le'] : ARCHITECTURES;
   for (const ref of dataSourcesOf(vm, namespace)) {
     const arch = labelsOf(ref.namespace, ref.name)?.[ARCHITECTURE_LABEL];
-    if (arch !== undefined && ARCHITECTURES.includes(arch)) return arch;
+    if (arch !== undefined && known.includes(arch)) return arch;
   }
   return undefined;
 }
@@ -52,7 +54,7 @@ export function mutateVm(given: VirtualMachine, config: ClusterConfig, context: 
   if (faults.length > 0) return { refusal: { allowed: false, causes: faults } };
   const preferred = context.preference ? structuredClone(given) : given;
   fixPreferred(preferred, context.preference);
-  const arch = sourceArchitecture(preferred, context);
+  const arch = sourceArchitecture(preferred, config, context);
   const { creating, randomUuid } = context;
   const vm = defaultVm(preferred, config, { creating, randomUuid, ...(arch === undefined ? {} : { sourceArchitecture: arch }) });
   return { object: vm, warnings: [] };

@@ -3,6 +3,8 @@
 
 import { type FieldPath, field } from '../../../api/field-path.js';
 import type { VirtualMachineInstanceSpec, Volume } from '../../../api/index.js';
+import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { allowsPower } from '../../../core/config/cluster-lookups.js';
 import { brokenRequirements } from '../../../core/defaults/hyperv.js';
 import { type Causes, invalid, notSupported, type Rule, required } from '../rule.js';
 import { memoryOf } from './amounts.js';
@@ -80,6 +82,16 @@ const VIDEO_TYPES: Readonly<Record<string, readonly string[]>> = {
   arm64: ['virtio', 'ramfb'],
   s390x: ['virtio'],
 };
+const POWER_VIDEO_TYPES = ['vga', 'virtio'];
+
+const videoTypes = (arch: string, config: ClusterConfig): readonly string[] | undefined =>
+  arch === 'ppc64le' && allowsPower(config) ? POWER_VIDEO_TYPES : VIDEO_TYPES[arch];
+
+function* powerCauses(spec: VirtualMachineInstanceSpec, at: FieldPath): Causes {
+  if (spec.domain.firmware?.bootloader?.efi) {
+    yield notSupported(field(at, 'domain', 'firmware', 'bootloader', 'efi'), 'ppc64le guests boot with Open Firmware only: take efi out');
+  }
+}
 
 function* arm64Causes(spec: VirtualMachineInstanceSpec, at: FieldPath): Causes {
   const { firmware, cpu, devices } = spec.domain;
@@ -106,17 +118,18 @@ function* watchdogCauses(spec: VirtualMachineInstanceSpec, at: FieldPath): Cause
   const [own, other, message] =
     spec.architecture === 's390x'
       ? ([watchdog.diag288, watchdog.i6300esb, 'the watchdog of s390x is diag288: set it and no other'] as const)
-      : ([watchdog.i6300esb, watchdog.diag288, 'the watchdog of amd64 is i6300esb: set it and no other'] as const);
+      : ([watchdog.i6300esb, watchdog.diag288, `the watchdog of ${spec.architecture} is i6300esb: set it and no other`] as const);
   if (!own || other) yield notSupported(field(at, 'domain', 'devices', 'watchdog'), message);
 }
 
-export const architecture: SpecRule = function* (spec, at) {
+export const architecture: SpecRule = function* (spec, at, config) {
   const arch = spec.architecture ?? '';
-  const types = VIDEO_TYPES[arch];
+  const types = videoTypes(arch, config);
   if (!types) {
     yield invalid(field(at, 'architecture'), `architecture "${arch}" is not supported: use one of ${Object.keys(VIDEO_TYPES).join(', ')}`);
     return;
   }
+  if (arch === 'ppc64le') yield* powerCauses(spec, at);
   if (arch === 'arm64') yield* arm64Causes(spec, at);
   else yield* watchdogCauses(spec, at);
   const { video } = spec.domain.devices;

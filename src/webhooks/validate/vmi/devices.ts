@@ -112,7 +112,7 @@ export const panicDevices: SpecRule = function* (spec, at, config) {
   if (list.length === 0) return;
   const path = field(at, 'domain', 'devices', 'panicDevices');
   const arch = spec.architecture || config.defaultArchitecture;
-  if (arch === 's390x') yield invalid(path, `${arch} brings a panic device of its own: take panicDevices out`);
+  if (['s390x', 'ppc64le'].includes(arch)) yield invalid(path, `${arch} brings a panic device of its own: take panicDevices out`);
   for (const [i, { model }] of list.entries()) {
     if (model !== undefined && !PANIC_MODELS.includes(model)) {
       yield invalid(field(path, i, 'model'), `panic device model ${model} does not exist: use one of ${PANIC_MODELS.join(', ')}`);
