@@ -28,7 +28,7 @@ describe('clusterConfig', () => {
   });
 
   it('gives each node its own addresses and a link name that the kernel accepts', () => {
-    expect(new Set(config.nodes.flatMap((node) => [node.ip, node.podCidr, node.hostLink])).size).toBe(6);
+    expect(new Set(config.nodes.flatMap((node) => [node.ip, node.podCidr, node.hostLink, node.ip6, node.podCidr6])).size).toBe(10);
     for (const node of config.nodes) expect(node.hostLink.length).toBeLessThanOrEqual(15);
   });
 
@@ -82,10 +82,10 @@ describe('the node script', () => {
 });
 
 it('the pod network of a node is the range that its Node object promises', () => {
-  const cni = JSON.parse(renderCni(node2)) as { plugins: { ipam: { ranges: { subnet: string }[][] } }[] };
+  const cni = JSON.parse(renderCni(node2, { ipv6: true })) as { plugins: { ipam: { ranges: { subnet: string }[][] } }[] };
   const object = baseObjects(config).find(({ object: each }) => each.kind === 'Node' && each.metadata.name === 'node2');
 
-  expect(cni.plugins[0]?.ipam.ranges[0]?.[0]?.subnet).toBe(node2.podCidr);
+  expect(cni.plugins[0]?.ipam.ranges.flat().map(({ subnet }) => subnet)).toEqual([node2.podCidr, node2.podCidr6]);
   expect(object?.object).toMatchObject({ spec: { podCIDR: node2.podCidr } });
 });
 

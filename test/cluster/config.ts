@@ -7,6 +7,10 @@ export interface NodeConfig {
   readonly ip: string;
   readonly podCidr: string;
   readonly podGateway: string;
+  /** The same of IPv6, for pods; the cluster itself talks IPv4. */
+  readonly ip6: string;
+  readonly podCidr6: string;
+  readonly podGateway6: string;
   /** The host's end of the node's cable; at most 15 characters. */
   readonly hostLink: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -26,6 +30,9 @@ export interface ClusterConfig {
   readonly hostIp: string;
   readonly nodeNet: string;
   readonly podNet: string;
+  /** The host's address of IPv6 on the nodes' network. */
+  readonly hostIp6: string;
+  readonly podNet6: string;
   readonly serviceNet: string;
   readonly apiServiceIp: string;
   readonly dnsServiceIp: string;
@@ -50,6 +57,9 @@ export interface ClusterEnv {
 }
 
 const NODE_COUNT = 2;
+/** Unique local addresses (RFC 4193). */
+const NODE_NET6 = 'fd6b:7674:ac1e';
+const POD_NET6 = 'fd6b:7674:aaf4';
 
 export function cacheDir(env: ClusterEnv): string {
   return env.KUBEVIRT_TS_CACHE || join(env.XDG_CACHE_HOME || join(env.HOME || '/root', '.cache'), 'kubevirt-ts');
@@ -69,6 +79,8 @@ export function clusterConfig(env: ClusterEnv): ClusterConfig {
     hostIp: '172.30.0.1',
     nodeNet: '172.30.0.0/24',
     podNet: '10.244.0.0/16',
+    hostIp6: `${NODE_NET6}::1`,
+    podNet6: `${POD_NET6}::/48`,
     serviceNet: '10.96.0.0/16',
     apiServiceIp: '10.96.0.1',
     dnsServiceIp: '10.96.0.10',
@@ -91,6 +103,9 @@ function nodeConfig(stateDir: string, number: number): NodeConfig {
     ip: `172.30.0.${10 + number}`,
     podCidr: `10.244.${number}.0/24`,
     podGateway: `10.244.${number}.1`,
+    ip6: `${NODE_NET6}::${10 + number}`,
+    podCidr6: `${POD_NET6}:${number}::/64`,
+    podGateway6: `${POD_NET6}:${number}::1`,
     hostLink: `kvts-${name}`,
     // Components with an affinity to the control plane must find a node; there is no taint, so that both nodes take VMs.
     labels: number === 1 ? { 'node-role.kubernetes.io/control-plane': '' } : {},

@@ -9,6 +9,7 @@ import { run, tryRun } from './run.js';
 
 const NFT_TABLE = 'kubevirt_ts_cluster';
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
+const DISABLE_IPV6 = '/proc/sys/net/ipv6/conf/all/disable_ipv6';
 
 interface Route {
   readonly dst: string;
@@ -24,12 +25,25 @@ export async function ensureHostNetwork(config: ClusterConfig): Promise<void> {
   }
   await run(['ip', 'addr', 'replace', `${config.hostIp}/24`, 'dev', config.bridge]);
   await run(['ip', 'link', 'set', config.bridge, 'up']);
-  for (const node of config.nodes) await run(['ip', 'route', 'replace', node.podCidr, 'via', node.ip, 'dev', config.bridge]);
+  if (hasIpv6()) await run(['ip', 'addr', 'replace', `${config.hostIp6}/64`, 'dev', config.bridge, 'nodad']);
+  for (const node of config.nodes) {
+    for (const [range, gateway] of podRoutes(node)) await run(['ip', 'route', 'replace', range, 'via', gateway, 'dev', config.bridge]);
+  }
   rememberForwarding(config);
   writeFileSync(FORWARDING, '1');
   await run(['nft', '-f', '-'], { input: renderHostNft(config) });
   await allowForwarding(config);
 }
+
+/** Pods get IPv6 addresses too where the machine has IPv6 at all; services and the way out of the machine are IPv4's. */
+export function hasIpv6(): boolean {
+  return existsSync(DISABLE_IPV6) && readFileSync(DISABLE_IPV6, 'utf8').trim() === '0';
+}
+
+const podRoutes = (node: NodeConfig): (readonly [range: string, gateway: string])[] => [
+  [node.podCidr, node.ip],
+  ...(hasIpv6() ? [[node.podCidr6, node.ip6] as const] : []),
+];
 
 /** Clear words now instead of a cluster whose packets vanish. */
 async function assertRangesFree(config: ClusterConfig): Promise<void> {
@@ -112,9 +126,10 @@ export async function connectNode(config: ClusterConfig, node: NodeConfig, leade
   const batch = [
     'link set lo up',
     `addr add ${node.ip}/24 dev eth0`,
+    ...(hasIpv6() ? [`addr add ${node.ip6}/64 dev eth0 nodad`] : []),
     'link set eth0 up',
     `route add default via ${config.hostIp}`,
-    ...others.map((other) => `route add ${other.podCidr} via ${other.ip}`),
+    ...others.flatMap(podRoutes).map(([range, gateway]) => `route add ${range} via ${gateway}`),
   ];
   await run([...inside, 'ip', '-batch', '-'], { input: `${batch.join('\n')}\n` });
   await run([...inside, 'nft', '-f', '-'], { input: renderNodeNft(config) });
@@ -124,6 +139,7 @@ export async function connectNode(config: ClusterConfig, node: NodeConfig, leade
 // Bridged packets pass the filters, so that the answer to a pod on the same bridge has its service address restored.
 const nodeSysctls = `
 echo 1 > /proc/sys/net/ipv4/ip_forward
+if [ -e /proc/sys/net/ipv6/conf/all/forwarding ]; then echo 1 > /proc/sys/net/ipv6/conf/all/forwarding; fi
 if [ -e /proc/sys/net/bridge/bridge-nf-call-iptables ]; then echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables; fi
 `;
 

@@ -82,14 +82,19 @@ state = "/run/containerd"
 }
 
 /** No ipMasq: source translation towards the outside is one rule a node (network.ts), not one a pod. */
-export function renderCni(node: NodeConfig): string {
+export function renderCni(node: NodeConfig, { ipv6 }: { readonly ipv6: boolean }): string {
+  const ranges = [
+    [{ subnet: node.podCidr, gateway: node.podGateway }],
+    ...(ipv6 ? [[{ subnet: node.podCidr6, gateway: node.podGateway6 }]] : []),
+  ];
+  const routes = [{ dst: '0.0.0.0/0' }, ...(ipv6 ? [{ dst: '::/0' }] : [])];
   const bridge = {
     type: 'bridge',
     bridge: 'cni0',
     isGateway: true,
     ipMasq: false,
     hairpinMode: true,
-    ipam: { type: 'host-local', ranges: [[{ subnet: node.podCidr, gateway: node.podGateway }]], routes: [{ dst: '0.0.0.0/0' }] },
+    ipam: { type: 'host-local', ranges, routes },
   };
   const portmap = { type: 'portmap', capabilities: { portMappings: true } };
   return `${JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [bridge, portmap] }, null, 2)}\n`;

@@ -6,7 +6,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { adoptInto, type CgroupLayout } from './cgroups.js';
 import type { ClusterConfig, NodeConfig } from './config.js';
-import { connectNode } from './network.js';
+import { connectNode, hasIpv6 } from './network.js';
 import * as render from './node-config.js';
 import { isAlive, readRecord } from './process-records.js';
 import { type Daemon, ended, ensureDaemon, isRunning, logTail, stopRecorded } from './processes.js';
@@ -78,7 +78,7 @@ function prepareNode(config: ClusterConfig, node: NodeConfig, cgroups: CgroupLay
   writeFileSync(join(node.dir, 'node.sh'), script);
   writeFileSync(join(node.dir, 'containerd.toml'), render.renderContainerd(config));
   writeFileSync(join(node.dir, 'kubelet.yaml'), render.renderKubelet(config, node, totalmem()));
-  writeFileSync(join(node.dir, 'etc-cni-net.d', '10-pods.conflist'), render.renderCni(node));
+  writeFileSync(join(node.dir, 'etc-cni-net.d', '10-pods.conflist'), render.renderCni(node, { ipv6: hasIpv6() }));
 }
 
 async function waitForContainerd(config: ClusterConfig, node: NodeConfig, leader: number, log: Log): Promise<void> {
