@@ -29,7 +29,7 @@ const DEBIAN_ROOT: DebianSystem = { name: 'guest-debian-root', packages: join(DE
 
 const PROCESSES = {
   control: ['virt-operator', 'virt-api', 'virt-controller', 'virt-handler'],
-  launcher: ['virt-launcher', 'node-labeller', 'virt-probe', 'virt-freezer'],
+  launcher: ['virt-launcher', 'node-labeller', 'virt-probe', 'virt-freezer', 'sidecar-shim'],
 } as const;
 
 const tagOf = (image: string): string => `localhost/kubevirt-ts/${image}:dev`;

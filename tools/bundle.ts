@@ -19,6 +19,7 @@ export const PROCESSES = [
   'node-labeller',
   'virt-probe',
   'virt-freezer',
+  'sidecar-shim',
   'kubectl-virt',
 ];
 

@@ -3,12 +3,11 @@ import type { Container, VirtualMachineInstance } from '../../api/index.js';
 import type { Amount } from '../../api/quantity.js';
 import { selectorMatches } from '../../core/label-selector.js';
 import { computeResources } from '../../core/resources/compute-resources.js';
-import { PRIVATE_DIR } from '../../core/storage/paths.js';
 import type { PodContext } from './context.js';
 import { networkResources } from './networks.js';
 import type { AllParts } from './parts.js';
 import { podProbe } from './probes.js';
-import { computeSecurity, isNonRoot } from './security.js';
+import { computeSecurity, isNonRoot, stateDirectories } from './security.js';
 import { hookSidecars } from './sidecars.js';
 
 /** From the end of the guest's grace period to the kill of QEMU, and once more to the kill of the pod. */
@@ -69,18 +68,12 @@ function environment(vmi: VirtualMachineInstance, { config }: PodContext): Env {
   const cluster = config.spec.developerConfiguration?.logVerbosity?.virtLauncher ?? 0;
   const verbosity = Number(labels.logVerbosity ?? (cluster || NORMAL_VERBOSITY));
   const values: [string, string | undefined][] = [
-    ...(isNonRoot(vmi)
-      ? ([
-          ['XDG_CACHE_HOME', PRIVATE_DIR],
-          ['XDG_CONFIG_HOME', PRIVATE_DIR],
-          ['XDG_RUNTIME_DIR', '/var/run'],
-        ] as [string, string][])
-      : []),
     ['VIRT_LAUNCHER_LOG_VERBOSITY', verbosity === NORMAL_VERBOSITY ? undefined : String(verbosity)],
     ['LIBVIRT_DEBUG_LOGS', labels.debugLogs === 'true' || verbosity > 5 ? '1' : undefined],
     ['VIRTIOFSD_DEBUG_LOGS', labels.virtiofsdDebugLogs === 'true' ? '1' : undefined],
   ];
   return [
+    ...stateDirectories(vmi),
     ...values.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }])),
     { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
   ];

@@ -1,5 +1,6 @@
 // As whom the containers of a launcher pod run and what they may do: user 107 without privileges unless the cluster runs VMIs as root.
 import type { PodSpec, VirtualMachineInstance } from '../../api/index.js';
+import { PRIVATE_DIR } from '../../core/storage/paths.js';
 import type { PodContext } from './context.js';
 import type { SecurityContext } from './parts.js';
 
@@ -50,3 +51,13 @@ export const unprivileged: SecurityContext = {
 
 export const sidecarSecurity = (vmi: VirtualMachineInstance): SecurityContext =>
   isNonRoot(vmi) ? unprivileged : { runAsUser: 0, runAsNonRoot: false };
+
+/** Where programs of user 107, who has no home, keep their files. */
+export const stateDirectories = (vmi: VirtualMachineInstance): { name: string; value: string }[] =>
+  isNonRoot(vmi)
+    ? [
+        { name: 'XDG_CACHE_HOME', value: PRIVATE_DIR },
+        { name: 'XDG_CONFIG_HOME', value: PRIVATE_DIR },
+        { name: 'XDG_RUNTIME_DIR', value: '/var/run' },
+      ]
+    : [];

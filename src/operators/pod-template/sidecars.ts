@@ -1,19 +1,19 @@
 // Containers beside compute that a VMI brings along: hook sidecars (by annotation or by a network binding plugin) and one virtiofs daemon a
 // shared file system.
 import { posix } from 'node:path';
-import type { Container, VirtualMachineInstance } from '../../api/index.js';
+import { ANNOTATION, type Container, type VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import { supportResources } from '../../core/resources/support-resources.js';
 import { configPaths, NETWORK_INFO_FILE, VIRTIOFS_DIR, virtiofsSocket, volumeDir } from '../../core/storage/paths.js';
 import type { PodContext } from './context.js';
 import { emptyDir, type Parts } from './parts.js';
-import { sidecarSecurity, unprivileged } from './security.js';
+import { sidecarSecurity, stateDirectories, unprivileged } from './security.js';
 import type { Volume } from './volumes.js';
 
-const HOOK_ANNOTATION = 'hooks.kubevirt.io/hookSidecars';
 const SOCKETS_VOLUME = 'hook-sidecar-sockets';
 const HOOK_SOCKETS_DIR = '/var/run/kubevirt-hooks';
 const FILESYSTEM_SOCKETS = 'virtiofs-containers';
+const SHIM = ['/usr/bin/sidecar-shim'];
 /** 0755: hooks are scripts. */
 const EXECUTABLE = 0o755;
 
@@ -25,15 +25,17 @@ interface HookSidecar {
   readonly configMap?: { readonly name: string; readonly key: string; readonly hookPath: string };
   readonly pvc?: { readonly name: string; readonly volumePath: string; readonly sharedComputePath?: string };
   readonly downwardAPI?: string;
+  /** The network binding plugin that brings it. */
+  readonly plugin?: string;
 }
 
 function annotated(vmi: VirtualMachineInstance): HookSidecar[] {
-  const text = vmi.metadata.annotations?.[HOOK_ANNOTATION];
+  const text = vmi.metadata.annotations?.[ANNOTATION.hookSidecars];
   if (!text) return [];
   try {
     return JSON.parse(text) as HookSidecar[];
   } catch (cause) {
-    throw new KvError('Invalid', `annotation ${HOOK_ANNOTATION} of ${vmi.metadata.name} is no JSON list`, { cause });
+    throw new KvError('Invalid', `annotation ${ANNOTATION.hookSidecars} of ${vmi.metadata.name} is no JSON list`, { cause });
   }
 }
 
@@ -43,31 +45,42 @@ function ofPlugins(vmi: VirtualMachineInstance, { config }: PodContext): HookSid
   return [...names].flatMap((name) => {
     const plugin = config.spec.network?.binding?.[name];
     if (!plugin?.sidecarImage) return [];
-    return [{ image: plugin.sidecarImage, ...(plugin.downwardAPI ? { downwardAPI: plugin.downwardAPI } : {}) }];
+    return [{ image: plugin.sidecarImage, plugin: name, ...(plugin.downwardAPI ? { downwardAPI: plugin.downwardAPI } : {}) }];
   });
 }
 
 export const hookSidecars = (vmi: VirtualMachineInstance, ctx: PodContext): HookSidecar[] => [...annotated(vmi), ...ofPlugins(vmi, ctx)];
 
+function hookMounts({ configMap, pvc, downwardAPI }: HookSidecar, name: string): NonNullable<Container['volumeMounts']> {
+  return [
+    { name: SOCKETS_VOLUME, mountPath: HOOK_SOCKETS_DIR, subPath: name },
+    ...(configMap ? [{ name: configMap.name, mountPath: configMap.hookPath, subPath: configMap.key }] : []),
+    ...(pvc ? [{ name: pvc.name, mountPath: pvc.volumePath }] : []),
+    ...(downwardAPI === 'device-info' ? [{ name: 'network-info-annotation', mountPath: posix.dirname(NETWORK_INFO_FILE) }] : []),
+  ];
+}
+
+/** Without an image of its own the hook is a script, which the shim in our image runs. */
+function program({ image, command, args }: HookSidecar, { launcherImage }: PodContext): Pick<Container, 'image' | 'command' | 'args'> {
+  const started = command ?? (image ? undefined : SHIM);
+  return { image: image || launcherImage, ...(started ? { command: started } : {}), ...(args ? { args } : {}) };
+}
+
 function hookContainer(hook: HookSidecar, index: number, vmi: VirtualMachineInstance, ctx: PodContext): Container {
   const name = `hook-sidecar-${index}`;
-  const { configMap, pvc, downwardAPI, command, args } = hook;
   const pullPolicy = hook.imagePullPolicy || ctx.config.spec.imagePullPolicy;
   return {
     name,
-    image: hook.image ?? ctx.launcherImage,
+    ...program(hook, ctx),
     ...(pullPolicy ? { imagePullPolicy: pullPolicy } : {}),
-    ...(command ? { command } : {}),
-    ...(args ? { args } : {}),
-    env: [{ name: 'CONTAINER_NAME', value: name }],
+    env: [
+      ...stateDirectories(vmi),
+      { name: 'CONTAINER_NAME', value: name },
+      ...(hook.plugin === undefined ? [] : [{ name: 'NETWORK_BINDING_PLUGIN_NAME', value: hook.plugin }]),
+    ],
     resources: supportResources('sidecar', ctx.config, vmi.spec.domain) as NonNullable<Container['resources']>,
     securityContext: sidecarSecurity(vmi),
-    volumeMounts: [
-      { name: SOCKETS_VOLUME, mountPath: HOOK_SOCKETS_DIR, subPath: name },
-      ...(configMap ? [{ name: configMap.name, mountPath: configMap.hookPath, subPath: configMap.key }] : []),
-      ...(pvc ? [{ name: pvc.name, mountPath: pvc.volumePath }] : []),
-      ...(downwardAPI === 'device-info' ? [{ name: 'network-info-annotation', mountPath: posix.dirname(NETWORK_INFO_FILE) }] : []),
-    ],
+    volumeMounts: hookMounts(hook, name),
   };
 }
 
