@@ -1,4 +1,4 @@
-// `npm run bench -- admission|boot|footprint|idle|streams [--json] [--keep] [--requests N]`: measures, on the local cluster where one is needed, and
+// `npm run bench -- admission|boot|footprint|idle|launcher-start|streams [--json] [--keep] [--requests N]`: measures, on the local cluster where one is needed, and
 // prints tables on standard output, or the raw data with --json; progress goes to standard error. Only argv and the exit code live here.
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../src/base/errors.js';
@@ -7,11 +7,12 @@ import { admission } from './admission.js';
 import { boot } from './boot.js';
 import { footprint } from './footprint.js';
 import { idle } from './idle.js';
+import { launcherStart } from './launcher-start.js';
 import { type Bench, prepare } from './prepare.js';
 import { type Report, renderJson, renderReport } from './report.js';
 import { streams } from './streams.js';
 
-const BENCHES: Readonly<Record<string, (bench: Bench) => Promise<Report>>> = { boot, footprint, idle };
+const BENCHES: Readonly<Record<string, (bench: Bench) => Promise<Report>>> = { boot, footprint, idle, 'launcher-start': launcherStart };
 /** Those that need no cluster. */
 const STANDALONE: Readonly<Record<string, (options: { readonly requests: number }) => Promise<Report>>> = {
   admission: ({ requests }) => admission(requests),

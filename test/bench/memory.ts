@@ -35,7 +35,7 @@ export function isInPod(cgroup: string, podUid: string): boolean {
   return cgroup.includes(`pod${podUid}`) || cgroup.includes(`pod${podUid.replaceAll('-', '_')}`);
 }
 
-function readProc(pid: string, file: string): string {
+function readProc(pid: number | string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
@@ -44,16 +44,35 @@ function readProc(pid: string, file: string): string {
   }
 }
 
+export const processMemory = (pid: number | string): ProcessMemory => ({
+  pid: Number(pid),
+  program: programName(readProc(pid, 'cmdline')),
+  ...parseSmapsRollup(readProc(pid, 'smaps_rollup')),
+});
+
 /** All processes of a pod except the pause process that holds its namespaces. */
 export function processesOfPod(podUid: string): ProcessMemory[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry) && isInPod(readProc(entry, 'cgroup'), podUid))
-    .map((pid) => ({
-      pid: Number(pid),
-      program: programName(readProc(pid, 'cmdline')),
-      ...parseSmapsRollup(readProc(pid, 'smaps_rollup')),
-    }))
+    .map(processMemory)
     .filter(({ program, rss }) => program !== '' && program !== 'pause' && rss > 0);
+}
+
+const TICKS_PER_SECOND = 100;
+
+/** When a process was started, by this machine's clock and to a hundredth of a second. Text of /proc/<pid>/stat and /proc/uptime. */
+export function startOf(stat: string, uptime: string, now: number): number {
+  // The name in parentheses may hold anything; the start is the 22nd field, the 20th after it.
+  const ticks = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]);
+  return now - Number(uptime.split(' ')[0]) * 1000 + (ticks * 1000) / TICKS_PER_SECOND;
+}
+
+export const startedAt = (pid: number): number => startOf(readProc(pid, 'stat'), readFileSync('/proc/uptime', 'utf8'), Date.now());
+
+/** A process and all below it. */
+export function familyOf(pid: number): number[] {
+  const children = readProc(pid, `task/${pid}/children`).split(' ').filter(Boolean).map(Number);
+  return [pid, ...children.flatMap(familyOf)];
 }
 
 export const isQemu = ({ program }: Pick<ProcessMemory, 'program'>): boolean => program.startsWith('qemu-system');

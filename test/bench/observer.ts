@@ -93,6 +93,12 @@ export class Observer {
     await this.client.create(VIRTUAL_MACHINES, vm);
   }
 
+  /** Until the launcher's container is ready. */
+  async untilReady(name: string, timeoutMs: number): Promise<void> {
+    const seen = this.#of(name);
+    await this.#until(`the launcher of ${name} to be ready`, timeoutMs, () => seen.moments.launcherReady !== undefined, seen);
+  }
+
   /** Until the guest shows its login prompt; then also reads when the domain was defined. */
   async untilLogin(name: string, timeoutMs: number): Promise<void> {
     const seen = this.#of(name);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../src/api/index.js';
 import { AuditTail, component, countWrites, isHeartbeat, isOurs, parseAudit, type Write } from './audit.js';
 import { describe as describeIdle } from './idle.js';
-import { isInPod, parseSmapsRollup, programName, totalOf } from './memory.js';
+import { isInPod, parseSmapsRollup, programName, startOf, totalOf } from './memory.js';
 import { consoleLogPath, definedAt, vmOfPod } from './observed.js';
 
 const line = (over: object = {}): string =>
@@ -20,6 +20,11 @@ const line = (over: object = {}): string =>
   });
 
 const write = (over: Partial<Write> = {}): Write => ({ ...(parseAudit(line())[0] as Write), ...over });
+
+it('tells when a process was started, whatever its name', () => {
+  const fields = Array.from({ length: 30 }, (_, index) => index + 4).map((field) => (field === 22 ? 1234 : 7));
+  expect(startOf(`42 (a) b) c) S ${fields.join(' ')}`, '100.50 17.00\n', 1_000_000)).toBe(1_000_000 - 100_500 + 12_340);
+});
 
 describe('audit log', () => {
   it('reads finished writes', () => {
