@@ -12,6 +12,7 @@ import {
   renderHotplugPod,
   renderHotplugTriggerPod,
   renderLauncherPod,
+  renderTemporaryPod,
 } from '../operators/pod-template/index.js';
 import { startVmController } from '../operators/vm/controller.js';
 import { startVmiController } from '../operators/vmi/controller.js';
@@ -60,6 +61,7 @@ class VirtController extends ControllerProcess {
       config: facts.config,
       launcherImage: flags['launcher-image'],
       renderPod: (seen) => renderLauncherPod(seen.vmi, podContext(facts, seen)),
+      renderTemporary: (seen) => renderTemporaryPod(seen.vmi, podContext(facts, seen)),
       renderNetworks: (seen) => networkAnnotations(seen.vmi, podContext(facts, seen))[MULTUS_NETWORKS],
       renderAttachment: (seen, launcher, volumes) => renderHotplugPod(seen.vmi, launcher, volumes, podContext(facts, seen)),
       renderTrigger: (seen, launcher, volume) =>

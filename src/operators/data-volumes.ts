@@ -6,7 +6,6 @@ export interface DataVolume extends KubeObject {
   spec?: DataVolumeSpec;
   status?: {
     phase?: string;
-    progress?: string;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
   };
 }
@@ -34,12 +33,10 @@ export const isBeingFilled = (volume: DataVolume): boolean =>
 
 export const exceedsQuota = (volume: DataVolume): boolean => conditionOf(volume, 'Bound')?.reason === 'ErrExceededQuota';
 
-/** `disk is in phase ImportInProgress (12.50%): why`, for messages. */
+/** `disk is in phase ImportInProgress: why`, for conditions: how far it is would change them every second. */
 export function stateOf(volume: DataVolume): string {
-  const { progress } = volume.status ?? {};
-  const done = progress && progress !== 'N/A' ? ` (${progress})` : '';
   const why = [conditionOf(volume, 'Running'), conditionOf(volume, 'Bound')].find((condition) => condition?.status === 'False')?.message;
-  return `${volume.metadata.name} is in phase ${phaseOf(volume) || 'Pending'}${done}${why ? `: ${why}` : ''}`;
+  return `${volume.metadata.name} is in phase ${phaseOf(volume) || 'Pending'}${why ? `: ${why}` : ''}`;
 }
 
 /** A DataVolume has its claim's name, so that a volume may name either. */

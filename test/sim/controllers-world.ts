@@ -1,6 +1,8 @@
 // The VM and VMI controllers under the simulated API server and a virtual clock, with a scripted node that plays kubelet and node
 // agent. For tests of the controllers together; asserts nothing itself.
+
 import type { KubeVirtConfiguration, Pod, VirtualMachine, VirtualMachineInstance } from '../../src/api/index.js';
+import { ANNOTATION } from '../../src/api/index.js';
 import { metaTime } from '../../src/base/clock.js';
 import { KvError } from '../../src/base/errors.js';
 import { silentLogger } from '../../src/base/logger.js';
@@ -141,6 +143,10 @@ export function startWorld(through: (inner: Transport) => Transport = (inner) =>
     renderPod: ({ vmi }) => {
       if (world.unrenderable) throw new KvError('Invalid', world.unrenderable);
       return launcherPod(vmi);
+    },
+    renderTemporary: ({ vmi }) => {
+      const pod = launcherPod(vmi);
+      return { ...pod, metadata: { ...pod.metadata, annotations: { [ANNOTATION.ephemeralProvisioning]: 'true' } } };
     },
     renderNetworks: ({ vmi, pvcs }) => networkAnnotations(vmi, podContext(world, pvcs))[MULTUS_NETWORKS],
     renderAttachment: ({ vmi, pvcs }, launcher, volumes) => renderHotplugPod(vmi, launcher, volumes, podContext(world, pvcs)),

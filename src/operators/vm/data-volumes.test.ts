@@ -17,7 +17,7 @@ const machine = (runStrategy = 'Always', annotations: Record<string, string> = {
 };
 const volume = (phase: string, conditions: NonNullable<DataVolume['status']>['conditions'] = []): DataVolume => ({
   metadata: { name: 'root' },
-  status: { phase, progress: '12.50%', conditions },
+  status: { phase, conditions },
 });
 const LATER = { 'kubevirt.io/immediate-data-volume-creation': 'false' };
 
@@ -58,7 +58,7 @@ describe('the DataVolume of a template', () => {
       'that is tried again is told with its reason',
       having('ImportInProgress', [{ type: 'Running', status: 'False', reason: 'Error', message: 'no route' }]),
       [],
-      /failed to import disk image: root is in phase ImportInProgress \(12.50%\): no route/,
+      /failed to import disk image: root is in phase ImportInProgress: no route/,
     ],
     [
       'that no quota leaves room for is told',

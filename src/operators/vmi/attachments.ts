@@ -12,6 +12,7 @@ import {
   type VirtualMachineInstance,
   type Volume,
 } from '../../api/index.js';
+import { isPopulated } from '../data-volumes.js';
 import { isHotplugged, OWNER_NAME, OWNER_UID } from '../pod-template/index.js';
 import { containerProblem, isPodFinal, schedulingProblem } from './pod-state.js';
 import type { Failure, Seen } from './seen.js';
@@ -78,8 +79,14 @@ export const belongsTo = (pod: Pod, launcher: Pod | undefined): boolean =>
 
 export const isClaimBound = (pvc: PersistentVolumeClaim | undefined): boolean => pvc?.status?.phase === 'Bound';
 
+/** Bound, and nobody fills it at the moment. */
+export function isUsable({ pvcs, dataVolumes }: Pick<Seen, 'pvcs' | 'dataVolumes'>, { claim }: Plug): boolean {
+  const volume = dataVolumes.get(claim);
+  return isClaimBound(pvcs.get(claim)) && (volume === undefined || isPopulated(volume));
+}
+
 /** What can be mounted now: all of it shares one pod. */
-export const boundPlugs = (seen: Seen): Plug[] => plugsOf(seen).filter(({ claim }) => isClaimBound(seen.pvcs.get(claim)));
+export const boundPlugs = (seen: Seen): Plug[] => plugsOf(seen).filter((plug) => isUsable(seen, plug));
 
 /** The pod that carries exactly what can be mounted now. */
 export function currentAttachment(seen: Seen): Pod | undefined {

@@ -10,16 +10,27 @@ import {
   type VirtualMachine,
   type VirtualMachineInstance,
 } from '../../api/index.js';
-import { PERSISTENT_VOLUME_CLAIMS, PODS, STORAGE_CLASSES, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
+import {
+  DATA_VOLUMES,
+  PERSISTENT_VOLUME_CLAIMS,
+  PODS,
+  STORAGE_CLASSES,
+  VIRTUAL_MACHINE_INSTANCES,
+  VIRTUAL_MACHINES,
+} from '../../runtime/resources.js';
 import { StaleGuard } from '../../runtime/stale-guard.js';
-import type { Controller, Manager } from '../../runtime/types.js';
+import type { Controller, Manager, Resource } from '../../runtime/types.js';
+import type { DataVolume } from '../data-volumes.js';
 import { claimsOf, vmiKeyOfAttachment } from './attachments.js';
 import { ATTACHMENTS_BY_VMI, PODS_BY_OWNER, reconcileVmi, STATE_CLAIMS, type VmiDeps, vmiKeysOfPod } from './reconciler.js';
 
 const VMIS_BY_CLAIM = 'claim';
 
 export interface VmiControllerOptions
-  extends Pick<VmiDeps, 'launcherImage' | 'config' | 'renderPod' | 'renderNetworks' | 'renderAttachment' | 'renderTrigger'> {
+  extends Pick<
+    VmiDeps,
+    'launcherImage' | 'config' | 'renderPod' | 'renderTemporary' | 'renderNetworks' | 'renderAttachment' | 'renderTrigger'
+  > {
   readonly workers?: number;
 }
 
@@ -37,6 +48,7 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
   const vms = manager.informer(VIRTUAL_MACHINES);
   const pods = manager.informer(PODS, VIRT_PODS);
   const pvcs = manager.informer(PERSISTENT_VOLUME_CLAIMS);
+  const dataVolumes = manager.informer(DATA_VOLUMES as Resource<DataVolume>, { whenServed: true });
   const classes = manager.informer(STORAGE_CLASSES);
   const expectations = manager.newExpectations();
   const stalePods = new StaleGuard();
@@ -73,6 +85,7 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
       pods: pods.store,
       pvcs: pvcs.store,
       classes: classes.store,
+      dataVolumes: dataVolumes.store,
       client: manager.client,
       events: manager.events('virtualmachine-controller'),
       expectations,
@@ -84,6 +97,7 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
       { informer: pods, keys: vmiKeysOfPod },
       // A VM that goes leaves its VMI's last finalizer to us; both have one name.
       { informer: vms, keys: (vm: VirtualMachine) => (isDeleting(vm) ? [keyOf(vm)] : []) },
+      { informer: dataVolumes, keys: (volume) => vmis.store.byIndex(VMIS_BY_CLAIM, keyOf(volume)).map(keyOf) },
       { informer: pvcs, keys: (pvc) => [...vmis.store.byIndex(VMIS_BY_CLAIM, keyOf(pvc)).map(keyOf), ...stateKeys(pvc)] },
     ],
   });

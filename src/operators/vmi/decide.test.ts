@@ -11,6 +11,7 @@ const seen = (parts: Partial<Seen> = {}, pods: readonly Pod[] = []): Seen => ({
   vmi: vmi({ status: { phase: 'Pending' } }),
   pods,
   attachments: [],
+  dataVolumes: new Map(),
   lateClasses: new Set(),
   pod: pods[0],
   pvcs: new Map(),

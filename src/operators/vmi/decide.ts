@@ -1,6 +1,7 @@
 // What the VMI controller does next, as data. Pure: one snapshot in, steps and at most one failure out.
 import { FINALIZER, isDeleting, type Pod } from '../../api/index.js';
 import { needsBackendStorage } from '../pod-template/index.js';
+import { awaitDataVolumes, type DataVolumeStep, retireTemporaryPods } from './data-volumes.js';
 import { decideHotplug, type HotplugStep } from './hotplug.js';
 import { isPodFinal } from './pod-state.js';
 import { type Failure, isFinal, phaseOf, type Seen } from './seen.js';
@@ -13,6 +14,7 @@ export type Step =
   | { readonly do: 'createStateClaim' }
   | { readonly do: 'createPod' }
   | { readonly do: 'deletePod'; readonly pod: Pod }
+  | DataVolumeStep
   | HotplugStep;
 
 export interface Plan {
@@ -56,6 +58,8 @@ function decideGuest(seen: Seen): Plan {
   if (isFinal(seen.vmi)) return { steps: [] };
   if (!seen.vmi.metadata.finalizers?.includes(FINALIZER.vmi)) return { steps: [{ do: 'ensureFinalizer' }] };
   const phase = phaseOf(seen.vmi);
-  if (seen.pod || (phase !== '' && phase !== 'Pending')) return { steps: [] };
-  return missingClaim(seen) ?? missingState(seen) ?? { steps: [{ do: 'createPod' }] };
+  if (seen.pod || (phase !== '' && phase !== 'Pending')) return { steps: retireTemporaryPods(seen) };
+  const awaited = awaitDataVolumes(seen);
+  if (awaited) return { steps: awaited };
+  return missingClaim(seen) ?? missingState(seen) ?? { steps: [...retireTemporaryPods(seen), { do: 'createPod' }] };
 }

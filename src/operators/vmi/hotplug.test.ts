@@ -72,6 +72,7 @@ function scene(parts: Scene): Seen {
     }),
     pods: pod ? [pod] : [],
     attachments,
+    dataVolumes: new Map(),
     lateClasses: new Set(['late']),
     pod,
     pvcs: new Map(claims.map((each) => [each.metadata.name ?? '', each])),

@@ -1,6 +1,7 @@
 // The phase machine of a VMI as far as the controller moves it. From Scheduled on the node agent moves it, and the
 // controller only notices that the pod is gone. Pure.
 import { isDeleting, type VmiPhase } from '../../api/index.js';
+import { failedProvisioning } from './data-volumes.js';
 import { isPodDown, isPodReady, launcherFailure } from './pod-state.js';
 import { type Failure, phaseOf, type Seen } from './seen.js';
 import { text } from './text.js';
@@ -13,8 +14,11 @@ export interface PhaseDecision {
 
 const failed = (loss?: Failure): PhaseDecision => ({ phase: 'Failed', ...(loss ? { loss } : {}) });
 
-function whilePending({ vmi, pod }: Seen): PhaseDecision {
+function whilePending(seen: Seen): PhaseDecision {
+  const { vmi, pod } = seen;
   if (isDeleting(vmi)) return failed();
+  const loss = pod ? undefined : failedProvisioning(seen);
+  if (loss) return failed(loss);
   return { phase: pod ? 'Scheduling' : 'Pending' };
 }
 

@@ -23,8 +23,10 @@ import { deepEqual } from '../../runtime/patch.js';
 import { PERSISTENT_VOLUME_CLAIMS, PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
+import type { DataVolume } from '../data-volumes.js';
 import { claimsOf, vmiKeyOfAttachment, worksFor } from './attachments.js';
 import { createPodOnce } from './create-pod.js';
+import { isTemporary } from './data-volumes.js';
 import { decideVmi, type Plan, type Step } from './decide.js';
 import { performHotplug, removeOrphans } from './hotplug-perform.js';
 import { ATTACHED_NETWORKS, changedAttachments } from './networks.js';
@@ -49,6 +51,7 @@ export interface VmiDeps {
   readonly vms: Store<VirtualMachine>;
   readonly pods: Store<Pod>;
   readonly pvcs: Store<PersistentVolumeClaim>;
+  readonly dataVolumes: Store<DataVolume>;
   readonly classes: Store<StorageClass>;
   readonly client: KubeClient;
   readonly events: EventRecorder;
@@ -62,6 +65,8 @@ export interface VmiDeps {
   readonly renderPod: (seen: Seen) => Pod;
   /** The annotation by which the CNI brings secondary networks; undefined without any. */
   readonly renderNetworks: (seen: Seen) => string | undefined;
+  /** A pod that makes its claims be bound and ends. */
+  readonly renderTemporary: (seen: Seen) => Pod;
   readonly renderAttachment: (seen: Seen, launcher: Pod, volumes: readonly string[]) => Pod;
   readonly renderTrigger: (seen: Seen, launcher: Pod, volume: string) => Pod;
 }
@@ -76,8 +81,12 @@ function observe(d: VmiDeps, key: ObjectKey): Seen | undefined {
     vmi,
     pods,
     attachments: d.pods.byIndex(ATTACHMENTS_BY_VMI, key).filter((p) => worksFor(p, vmi)),
-    pod: currentPod(pods, vmi),
+    pod: currentPod(
+      pods.filter((pod) => !isTemporary(pod)),
+      vmi,
+    ),
     pvcs: pvcsOf(d, vmi),
+    dataVolumes: dataVolumesOf(d, vmi),
     stateClaim: stateClaimOf(vmi, d.pvcs.byIndex(STATE_CLAIMS, key)),
     lateClasses: new Set(
       d.classes
@@ -96,21 +105,35 @@ function pvcsOf(d: VmiDeps, vmi: VirtualMachineInstance): Map<string, Persistent
   return new Map(found.filter((p) => p !== undefined).map((p) => [p.metadata.name ?? '', p]));
 }
 
+function dataVolumesOf(d: VmiDeps, vmi: VirtualMachineInstance): Map<string, DataVolume> {
+  const found = claimsOf(vmi).flatMap((name) => d.dataVolumes.get(`${vmi.metadata.namespace}/${name}`) ?? []);
+  return new Map(found.map((volume) => [volume.metadata.name ?? '', volume]));
+}
+
 /**
  * generateName with a suffix that follows from the VMI: however often a creation is repeated, whose answer got lost or whose event is
  * late, and by whichever of two leaders, there is one pod.
  */
-function named(pod: Pod, vmi: VirtualMachineInstance): Pod {
+function named(pod: Pod, vmi: VirtualMachineInstance, purpose = ''): Pod {
   const { generateName, ...metadata } = pod.metadata;
   const suffix = createHash('sha256')
-    .update(vmi.metadata.uid ?? '')
+    .update(`${vmi.metadata.uid ?? ''}${purpose}`)
     .digest('hex')
     .slice(0, 5);
   return generateName ? { ...pod, metadata: { ...metadata, name: `${generateName.slice(0, 57)}${suffix}` } } : pod;
 }
 
-async function createPod(d: VmiDeps, key: ObjectKey, seen: Seen): Promise<Pod> {
-  const pod = named(d.renderPod(seen), seen.vmi);
+function launcherPod(d: VmiDeps, seen: Seen): Pod {
+  return named(d.renderPod(seen), seen.vmi);
+}
+
+/** One that ended is another when it is needed again. */
+function temporaryPod(d: VmiDeps, seen: Seen): Pod {
+  const before = seen.pods.filter(isTemporary).map(({ metadata }) => metadata.uid ?? '');
+  return named(d.renderTemporary(seen), seen.vmi, ['temporary', ...before].join());
+}
+
+async function createPod(d: VmiDeps, key: ObjectKey, seen: Seen, pod: Pod): Promise<Pod> {
   try {
     const created = await createPodOnce(d, key, pod, (found) => isLauncherOf(found, seen.vmi));
     if (created.isNew) d.events.event(seen.vmi, 'Normal', 'SuccessfulCreate', text.podCreated(pod.metadata.name ?? ''));
@@ -159,9 +182,11 @@ async function perform(d: VmiDeps, key: ObjectKey, seen: Seen, step: Step): Prom
     case 'createStateClaim':
       return { ...seen, stateClaim: await createStateClaim(d, seen.vmi) };
     case 'createPod': {
-      const pod = await createPod(d, key, seen);
+      const pod = await createPod(d, key, seen, launcherPod(d, seen));
       return { ...seen, pods: [...seen.pods, pod], pod };
     }
+    case 'createTemporaryPod':
+      return { ...seen, pods: [...seen.pods, await createPod(d, key, seen, temporaryPod(d, seen))] };
     case 'deletePod':
       await deletePod(d, key, seen.vmi, step.pod);
       return seen;

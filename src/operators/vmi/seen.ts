@@ -1,9 +1,11 @@
 // One snapshot of everything the VMI controller's decisions read.
+
 import { isFinalPhase, type PersistentVolumeClaim, type Pod, type VirtualMachineInstance, type VmiPhase } from '../../api/index.js';
+import type { DataVolume } from '../data-volumes.js';
 
 export interface Seen {
   readonly vmi: VirtualMachineInstance;
-  /** Launcher pods that the VMI controls. */
+  /** Launcher pods that the VMI controls, and pods like them that only make claims be bound. */
   readonly pods: readonly Pod[];
   /** Attachment and trigger pods that work for the VMI, also those of an earlier launcher. */
   readonly attachments: readonly Pod[];
@@ -13,6 +15,8 @@ export interface Seen {
   readonly pvcs: ReadonlyMap<string, PersistentVolumeClaim>;
   /** Claim that keeps firmware variables and TPM across restarts, where the VMI needs one and it is there. */
   readonly stateClaim?: PersistentVolumeClaim | undefined;
+  /** CDI's DataVolumes by name, in the VMI's namespace. */
+  readonly dataVolumes: ReadonlyMap<string, DataVolume>;
   /** Storage classes that bind a claim only when a pod asks for it. */
   readonly lateClasses: ReadonlySet<string>;
   /** A VM controls the VMI and still exists. */

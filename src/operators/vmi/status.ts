@@ -20,6 +20,7 @@ import {
 import { metaTime } from '../../base/clock.js';
 import { guarded, mapOps, testUid } from '../../runtime/patch.js';
 import type { JsonPatchOperation } from '../../runtime/types.js';
+import { dataVolumesReady, isTemporary, provisioningPod } from './data-volumes.js';
 import { nextInterfaces } from './networks.js';
 import { nextPhase, type PhaseDecision } from './phase.js';
 import { activePods, computeImage, containerProblem, isPodDown, schedulingProblem } from './pod-state.js';
@@ -60,7 +61,9 @@ function conditionsOf(seen: Seen, failure: Failure | undefined, decision: PhaseD
     old,
     {
       Ready: readyOf(seen, decision.phase),
-      PodScheduled: scheduledOf(seen.pod),
+      PodScheduled: scheduledOf(seen.pod ?? provisioningPod(seen)),
+      DataVolumesReady: dataVolumesReady(seen),
+      Provisioning: !seen.pod && provisioningPod(seen) ? { status: 'True' } : undefined,
       // After the hand-over Synchronized belongs to the node agent.
       ...(starting ? { Synchronized: problem ? { status: 'False' as const, ...problem } : undefined } : {}),
     },
@@ -130,7 +133,7 @@ export function nextVmi(seen: Seen, failure: Failure | undefined, now: number): 
   const status: VirtualMachineInstanceStatus = structuredClone(seen.vmi.status ?? {});
   const { pod } = seen;
   if (pod) {
-    status.activePods = activePods(seen.pods);
+    status.activePods = activePods(seen.pods.filter((each) => !isTemporary(each)));
     const image = computeImage(pod);
     if (image) status.launcherContainerImageVersion = image;
     if (pod.status?.qosClass) status.qosClass = pod.status.qosClass;

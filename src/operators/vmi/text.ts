@@ -12,6 +12,12 @@ export const text = {
     `PVC pending: ${pvc}, which keeps the firmware variables and the TPM of this VM, is not bound yet; see kubectl describe pvc ${pvc.slice(pvc.indexOf('/') + 1)}`,
   noStateClass: (vmi: string) =>
     `no storage class for the claim that keeps the firmware variables and the TPM of ${vmi}: mark one as the default, or set spec.configuration.vmStateStorageClass in the KubeVirt CR`,
+  importFailed: (name: string) => `DataVolume ${name} failed to import disk image; see kubectl describe datavolume ${name}`,
+  provisioningFailed: (pod: string, why: string | undefined) =>
+    `pod ${pod}, which makes the claims of this VMI be bound, failed${why ? `: ${why}` : ''}; see kubectl describe pod ${pod}`,
+  dataVolumesReady: "All of the VMI's DVs are bound and ready",
+  dataVolumesNotReady: (states: string) => `Not all of the VMI's DVs are ready: ${states}`,
+  fillingClaim: (state: string) => `DataVolume ${state}, waiting for it to be filled`,
   attached: (pod: string, volume: string) => `Created hotplug attachment pod ${pod}, for volume ${volume}`,
   attachFailed: (why: string) => `Error creating hotplug attachment pod: ${why}`,
   attachmentStarts: (pod: string) => `waiting for the hotplug attachment pod ${pod} to start`,

@@ -2,6 +2,7 @@
 // AttachedToNode; from there the node agent goes on, and its words stay. Pure.
 import type { PersistentVolumeClaim, PersistentVolumeClaimInfo, Pod, VirtualMachineInstance, VolumeStatus } from '../../api/index.js';
 import { DEFAULT_FS_OVERHEAD } from '../../core/storage/filesystem-overhead.js';
+import { isPopulated, stateOf } from '../data-volumes.js';
 import { isHotplugged } from '../pod-template/index.js';
 import {
   attachmentProblem,
@@ -9,6 +10,7 @@ import {
   currentAttachment,
   isAttachmentUp,
   isClaimBound,
+  isUsable,
   type Plug,
   plugsOf,
   triggerOf,
@@ -80,13 +82,25 @@ function waitingOf(seen: Seen, plug: Plug, at: At): Waiting {
   const pvc = seen.pvcs.get(plug.claim);
   const claim = `${seen.vmi.metadata.namespace}/${plug.claim}`;
   if (!pvc) return { phase: 'Pending', reason: 'FailedPvcNotFound', message: text.pvcMissing(claim) };
-  const isBound = isClaimBound(pvc);
-  const phase = isBound ? 'Bound' : 'Pending';
-  const pod = isBound ? currentAttachment(seen) : triggerOf(seen, plug);
-  if (pod) return { phase, ...waitingForPod(pod, at) };
-  if (at.failure && isHandedOver(seen.vmi)) return { phase, ...at.failure };
-  const message = isBound ? text.attachmentLater(claim) : text.pvcPhase(claim, pvc.status?.phase ?? 'Pending');
-  return { phase, reason: 'PVCNotReady', message };
+  return isClaimBound(pvc) ? waitingForAttachment(seen, plug, at) : waitingForBinding(seen, plug, at);
+}
+
+function waitingForAttachment(seen: Seen, { claim }: Plug, at: At): Waiting {
+  const volume = seen.dataVolumes.get(claim);
+  if (volume && !isPopulated(volume)) return { phase: 'Bound', reason: 'PVCNotReady', message: text.fillingClaim(stateOf(volume)) };
+  const message = text.attachmentLater(`${seen.vmi.metadata.namespace}/${claim}`);
+  return { phase: 'Bound', ...waitingForPods(seen, currentAttachment(seen), message, at) };
+}
+
+function waitingForBinding(seen: Seen, plug: Plug, at: At): Waiting {
+  const phase = seen.pvcs.get(plug.claim)?.status?.phase ?? 'Pending';
+  const message = text.pvcPhase(`${seen.vmi.metadata.namespace}/${plug.claim}`, phase);
+  return { phase: 'Pending', ...waitingForPods(seen, triggerOf(seen, plug), message, at) };
+}
+
+function waitingForPods({ vmi }: Seen, pod: Pod | undefined, message: string, at: At): Omit<Waiting, 'phase'> {
+  if (pod) return waitingForPod(pod, at);
+  return at.failure && isHandedOver(vmi) ? at.failure : { reason: 'PVCNotReady', message };
 }
 
 function waitingForPod(pod: Pod, { now }: At): Omit<Waiting, 'phase'> {
@@ -103,7 +117,7 @@ function pluggedEntry(seen: Seen, plug: Plug, at: At): VolumeStatus | undefined 
   const dump = plug.isDump && !known.memoryDumpVolume ? { memoryDumpVolume: { claimName: plug.claim } } : {};
   const entry: VolumeStatus = { ...known, ...dump };
   const pod = currentAttachment(seen);
-  if (isAttachmentUp(pod) && isClaimBound(seen.pvcs.get(plug.claim))) return carried(entry, pod);
+  if (isAttachmentUp(pod) && isUsable(seen, plug)) return carried(entry, pod);
   return isFresh(entry) ? waitingEntry(entry, waitingOf(seen, plug, at), isHandedOver(seen.vmi)) : { hotplugVolume: {}, ...entry };
 }
 
