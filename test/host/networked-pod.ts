@@ -96,6 +96,17 @@ export class NetworkedPod {
     return guest;
   }
 
+  /** As libvirt has it. */
+  domainXml(): Promise<string> {
+    const uri = `qemu+unix:///session?socket=${this.pod.dir}/libvirt/libvirt-sock`;
+    return this.inPod('virsh', '--connect', uri, 'dumpxml', 'default_vm1');
+  }
+
+  /** What a CNI plugin does when a link is to go. */
+  removeLink(name: string): void {
+    this.peer.run('nsenter', `--net=/proc/${this.#pid}/ns/net`, '--', 'ip', 'link', 'del', name);
+  }
+
   async remove(): Promise<void> {
     await this.pod.remove();
     for (const ns of [this.peer, ...this.#guests]) ns.remove();
@@ -136,7 +147,7 @@ export function dhclient(guest: TestNs, family: 4 | 6, seconds = 12): Lease | un
   const dir = mkdtempSync(join(tmpdir(), 'dhclient-'));
   const [script, lease, config] = ['script', 'lease', 'conf'].map((name) => join(dir, name)) as [string, string, string];
   writeFileSync(script, LEASE_SCRIPT, { mode: 0o755 });
-  writeFileSync(config, CONFIG);
+  writeFileSync(config, clientConfig(seconds - 1));
   const files = ['-sf', script, '-cf', config, '-lf', join(dir, 'leases'), '-pf', join(dir, 'pid'), '-e', `LEASE_FILE=${lease}`];
   try {
     guest.run('timeout', String(seconds), 'dhclient', `-${family}`, '-1', '-q', ...files, 'eth0');
@@ -159,8 +170,8 @@ function endByPidFile(path: string): void {
   }
 }
 
-const CONFIG = `option classless-routes code 121 = array of unsigned integer 8;
+const clientConfig = (seconds: number): string => `option classless-routes code 121 = array of unsigned integer 8;
 request subnet-mask, routers, domain-name-servers, host-name, domain-name, interface-mtu, domain-search, classless-routes, ntp-servers,
   dhcp6.name-servers, dhcp6.domain-search;
-timeout 8;
+timeout ${seconds};
 `;
