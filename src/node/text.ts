@@ -37,6 +37,8 @@ export const text = {
     `there is no ${file} on ${where} for volume ${volume}: put a disk image there, or wait until its import has finished`,
   imageIsLink: (volume: string, file: string, where: string): string =>
     `${file} on ${where} of volume ${volume} is a symbolic link: a disk image must be a file of its volume`,
+  imageIsQcow2: (volume: string, file: string, where: string): string =>
+    `${file} on ${where} of volume ${volume} is a qcow2 image, and the guest sees it byte for byte: convert it with "qemu-img convert -O raw" if it was meant as a disk`,
   imageIsNoFile: (volume: string, file: string, where: string): string => `${file} on ${where} of volume ${volume} is no plain file`,
   imageNotOurs: (volume: string, file: string, where: string): string =>
     `${file} on ${where} of volume ${volume} cannot be handed to the user that the guest runs as: make user 107 its owner`,

@@ -21,6 +21,7 @@ import { type NetworkSetup, networkTargetOf } from '../network/setup.js';
 import { isPlugging } from '../status/volumes.js';
 import { text } from '../text.js';
 import type { Action } from './decide.js';
+import { decideIoErrorRetry } from './io-errors.js';
 import { liveResize } from './live-resize.js';
 import { syncOptions } from './sync-options.js';
 
@@ -103,8 +104,8 @@ async function prepare(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi
 
 async function makeImages({ events, config }: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
   const isolation = isolationOf(launcher);
-  const warnings = await ensureDiskImages(ctx, vmi, { root: rootOf(isolation), uid: isolation.uid }, config());
-  for (const warning of warnings) events.event(vmi, 'Normal', 'ToleratedSmallPV', warning);
+  const notes = await ensureDiskImages(ctx, vmi, { root: rootOf(isolation), uid: isolation.uid }, config());
+  for (const { type, reason, message } of notes) events.event(vmi, type, reason, message);
 }
 
 function setUpNetwork(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): ReturnType<NetworkSetup['ensure']> {
@@ -152,13 +153,17 @@ async function sync(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): 
 async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<Next> {
   launcher.network ??= await deps.journal.read(launcher.ghost.uid);
   await plugVolumes(deps, ctx, launcher, vmi);
-  if (launcher.syncedSpec !== toldOf(vmi)) {
+  const disk = decideIoErrorRetry(launcher.domain, launcher.ioErrorRetry, ctx.now());
+  if (disk.retry) launcher.ioErrorRetry = disk.retry;
+  else delete launcher.ioErrorRetry;
+  if (disk.isDue || launcher.syncedSpec !== toldOf(vmi)) {
     await plugNetworks(deps, ctx, launcher, vmi);
     await sync(deps, ctx, launcher, vmi);
   }
   await resize(deps, launcher, vmi);
   await dumpMemory(launcher, vmi);
-  return isPlugging(vmi) ? { afterMs: SOCKET_POLL_MS, why: 'a volume is on its way into or out of the guest' } : undefined;
+  if (isPlugging(vmi)) return { afterMs: SOCKET_POLL_MS, why: 'a volume is on its way into or out of the guest' };
+  return disk.afterMs === undefined ? undefined : { afterMs: disk.afterMs, why: 'a failing disk has the guest paused' };
 }
 
 /** What fails concerns the new volume only: its status tells. */

@@ -8,7 +8,7 @@ import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
 import { clusterConfig } from '../../core/config/cluster-config.js';
-import { ensureDiskImages } from './disk-images.js';
+import { ensureDiskImages, type ImageNote } from './disk-images.js';
 
 const DIR = 'var/run/kubevirt-private/vmi-disks/data';
 const MIB = 1024 * 1024;
@@ -36,7 +36,7 @@ function claimed(storage: string, readOnly = false): VirtualMachineInstance {
   };
 }
 
-const ensure = (vmi: VirtualMachineInstance): Promise<readonly string[]> =>
+const ensure = (vmi: VirtualMachineInstance): Promise<readonly ImageNote[]> =>
   ensureDiskImages(ctx, vmi, { root, uid: process.getuid?.() ?? 0 }, clusterConfig());
 
 describe('ensureDiskImages', () => {
@@ -50,6 +50,17 @@ describe('ensureDiskImages', () => {
     writeFileSync(image(), 'content');
     await ensure(claimed('8Mi'));
     expect(readFileSync(image(), 'utf8')).toBe('content');
+  });
+
+  it('warns of one that is no raw image, and leaves it to the guest', async () => {
+    writeFileSync(image(), Buffer.from('514649fb00000003', 'hex'));
+    expect(await ensure(claimed('8Mi'))).toEqual([
+      {
+        type: 'Warning',
+        reason: 'ImageReadAsRaw',
+        message: expect.stringContaining('PersistentVolumeClaim c of volume data is a qcow2 image'),
+      },
+    ]);
   });
 
   it.each<[string, () => VirtualMachineInstance, RegExp]>([

@@ -23,33 +23,44 @@ type Limits = Pick<Space, 'reserveBytes' | 'tolerancePercent'>;
 const EXISTING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const IMAGE_MODE = 0o660;
+/** What a qcow2 image begins with. */
+const QCOW2 = Buffer.from('514649fb', 'hex');
 
-/** What a user should know although it works: one sentence each. Safe to repeat: an image that is there keeps its content. */
+/** What a user should know although it works: an event each. */
+export interface ImageNote {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Safe to repeat: an image that is there keeps its content. */
 export async function ensureDiskImages(
   ctx: Ctx,
   vmi: VirtualMachineInstance,
   owner: ImageOwner,
   config: ClusterConfig,
-): Promise<readonly string[]> {
+): Promise<readonly ImageNote[]> {
   const { minimumReservePVCBytes = 0, pvcTolerateLessSpaceUpToPercent = 0 } = config.spec.developerConfiguration ?? {};
   const limits = { reserveBytes: BigInt(minimumReservePVCBytes), tolerancePercent: BigInt(pvcTolerateLessSpaceUpToPercent) };
-  const warnings: string[] = [];
+  const notes: ImageNote[] = [];
   for (const plan of planDiskImages(vmi)) {
-    const warning = await ensureImage(ctx, plan, owner, limits);
-    if (warning !== undefined) warnings.push(warning);
+    const note = await ensureImage(ctx, plan, owner, limits);
+    if (note !== undefined) notes.push(note);
   }
   for (const volume of blockVolumesOf(vmi)) await ownDevice(volume, owner);
-  return warnings;
+  return notes;
 }
 
-async function ensureImage(ctx: Ctx, plan: DiskImagePlan, owner: ImageOwner, limits: Limits): Promise<string | undefined> {
+async function ensureImage(ctx: Ctx, plan: DiskImagePlan, owner: ImageOwner, limits: Limits): Promise<ImageNote | undefined> {
   try {
     return await withBeneath(owner.root, plan.dir, async (dir) => {
       const path = `${dir.path}/${plan.file}`;
       const existing = await openExisting(path, plan);
       if (existing === undefined) return createImage(ctx, path, plan, { owner, limits, dir: dir.path });
-      await using(existing, (file) => ownImage(file, plan, owner));
-      return undefined;
+      return await using(existing, async (file) => {
+        await ownImage(file, plan, owner);
+        return formatNote(file, plan);
+      });
     });
   } catch (err) {
     if (!hasCode(err, 'NotFound')) throw err;
@@ -57,9 +68,9 @@ async function ensureImage(ctx: Ctx, plan: DiskImagePlan, owner: ImageOwner, lim
   }
 }
 
-async function using(file: FileHandle, work: (file: FileHandle) => Promise<void>): Promise<void> {
+async function using<T>(file: FileHandle, work: (file: FileHandle) => Promise<T>): Promise<T> {
   try {
-    await work(file);
+    return await work(file);
   } finally {
     await file.close();
   }
@@ -91,6 +102,13 @@ async function ownImage(file: FileHandle, plan: DiskImagePlan, { uid }: ImageOwn
   }
 }
 
+/** Such an image is not refused: what it looks like is the guest's to write. */
+async function formatNote(file: FileHandle, plan: DiskImagePlan): Promise<ImageNote | undefined> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(QCOW2.length), 0, QCOW2.length, 0);
+  if (bytesRead < QCOW2.length || !buffer.equals(QCOW2)) return undefined;
+  return { type: 'Warning', reason: 'ImageReadAsRaw', message: text.imageIsQcow2(plan.volume, plan.file, plan.where) };
+}
+
 interface Creation {
   readonly owner: ImageOwner;
   readonly limits: Limits;
@@ -98,7 +116,7 @@ interface Creation {
 }
 
 /** Sparse: its blocks are taken when the guest writes them. */
-async function createImage(ctx: Ctx, path: string, plan: DiskImagePlan, { owner, limits, dir }: Creation): Promise<string | undefined> {
+async function createImage(ctx: Ctx, path: string, plan: DiskImagePlan, { owner, limits, dir }: Creation): Promise<ImageNote | undefined> {
   if (plan.bytes === undefined) throw invalid(text.imageMissing(plan.volume, plan.file, plan.where));
   const { bavail, bsize } = await statfs(dir, { bigint: true });
   const { bytes, warning } = fitDiskImage(plan.bytes, { ...limits, availableBytes: bavail * bsize }, plan);
@@ -115,7 +133,7 @@ async function createImage(ctx: Ctx, path: string, plan: DiskImagePlan, { owner,
   } finally {
     await file.close();
   }
-  return warning;
+  return warning === undefined ? undefined : { type: 'Normal', reason: 'ToleratedSmallPV', message: warning };
 }
 
 /** Container runtimes give a device node to root unless they are told otherwise. The node is the container's own. */

@@ -41,9 +41,14 @@ export const claimVolume = (name: string, claimName: string, readOnly?: boolean)
   persistentVolumeClaim: { claimName, ...(readOnly === undefined ? {} : { readOnly }) },
 });
 
-function claim(volume: Volume, claimName: string, { ctx }: Situation, readOnly?: boolean): Parts {
+function claim(volume: Volume, claimName: string, { ctx, isFilesystem }: Situation, readOnly?: boolean): Parts {
   const volumes = [claimVolume(volume.name, claimName, readOnly)];
-  return isBlockClaim(claimName, ctx)
+  const isBlock = isBlockClaim(claimName, ctx);
+  if (isBlock && isFilesystem) {
+    const message = `PVC ${claimName} of volume ${volume.name} is a block device and cannot be shared as a filesystem`;
+    throw new KvError('Invalid', `${message}: make it a disk, or use a claim with volumeMode Filesystem`, { reason: 'WrongVolumeMode' });
+  }
+  return isBlock
     ? { volumes, devices: [{ name: volume.name, devicePath: `/dev/${volume.name}` }] }
     : { volumes, mounts: [{ name: volume.name, mountPath: volumeDir(volume.name) }] };
 }

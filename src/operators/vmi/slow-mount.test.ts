@@ -20,6 +20,15 @@ describe('mountProblem', () => {
     });
   });
 
+  it('names claims, and folders that must be on the node', () => {
+    const volumes = [
+      { name: 'data', persistentVolumeClaim: { claimName: 'data' } },
+      { name: 'host', hostPath: { path: '/disks', type: 'Directory' } },
+      { name: 'made', hostPath: { path: '/made', type: 'DirectoryOrCreate' } },
+    ];
+    expect(mountProblem(pod(21_000, volumes), NOW)?.message).toContain('needs PersistentVolumeClaim data, directory /disks on node n1: ');
+  });
+
   it.each<[string, Pod]>([
     ['one that was just placed', pod(5_000)],
     ['one that mounts none', pod(60_000, [])],

@@ -1,5 +1,5 @@
-// A launcher pod that the kubelet cannot give its ConfigMaps and Secrets: the pod's status names no reason, only its events do, which
-// virt-controller may not read. After a while the VMI says what the pod mounts and where to look. Pure.
+// A launcher pod that the kubelet cannot give its volumes: the pod's status names no reason, only its events do, which virt-controller may not
+// read. After a while the VMI says what the pod mounts and where to look. Pure.
 import type { Pod } from '../../api/index.js';
 import type { PodProblem } from './pod-state.js';
 import { text } from './text.js';
@@ -7,11 +7,13 @@ import { text } from './text.js';
 /** Kubelets mount in a second or two; what takes longer is missing or slow. */
 const PATIENCE_MS = 20_000;
 
-/** `ConfigMap a`, `Secret b`: what must exist before the pod's first container starts. */
+/** `ConfigMap a`, `PersistentVolumeClaim b`: what must be there before the pod's first container starts. */
 function mounted(pod: Pod): string[] {
-  return (pod.spec?.volumes ?? []).flatMap(({ configMap, secret }) => [
+  return (pod.spec?.volumes ?? []).flatMap(({ configMap, secret, persistentVolumeClaim: claim, hostPath }) => [
     ...(configMap?.name && !configMap.optional ? [`ConfigMap ${configMap.name}`] : []),
     ...(secret?.secretName && !secret.optional ? [`Secret ${secret.secretName}`] : []),
+    ...(claim ? [`PersistentVolumeClaim ${claim.claimName}`] : []),
+    ...(hostPath?.type === 'Directory' ? [`directory ${hostPath.path} on node ${pod.spec?.nodeName ?? ''}`] : []),
   ]);
 }
 
