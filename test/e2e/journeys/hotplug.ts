@@ -5,7 +5,7 @@ import type { Pod, VirtualMachine, VirtualMachineInstance, VolumeStatus } from '
 import { apply, Console, eventsOf, eventually, find, kubectl, list, NAMESPACE } from '../harness.js';
 import { tinyVm } from '../manifests.js';
 import { virt, waitRunning } from '../vm-waits.js';
-import { claim, fillPod, NODE } from '../volume-objects.js';
+import { blockClaim, claim, fillPod, NODE } from '../volume-objects.js';
 
 const NAME = 'hot';
 const LABEL = 'kubevirt.io=hotplug-disk';
@@ -50,11 +50,25 @@ async function textOf(console: Console, disk: string): Promise<string> {
 const kilobytesIn = async (console: Console): Promise<number> =>
   Number(/MemTotal: +(\d+)/.exec(await console.run('head -1 /proc/meminfo'))?.[1]);
 
+/** The one that looks after the guest's node. */
+async function restartHandler(): Promise<void> {
+  const where = ['-n', 'kubevirt', '-l', 'kubevirt.io=virt-handler'];
+  const [pod] = await list<Pod>('pods', ...where, '--field-selector', `spec.nodeName=${NODE}`);
+  await kubectl('delete', 'pod', pod?.metadata.name ?? '', '-n', 'kubevirt', '--grace-period=1', '--wait=true');
+  await kubectl('rollout', 'status', 'daemonset/virt-handler', '-n', 'kubevirt', '--timeout=120s');
+}
+
 export function hotplug(): void {
   let console: Console;
 
   beforeAll(async () => {
-    await apply(growingVm(), claim('hot-data', '64Mi'), claim('hot-more', '64Mi'));
+    await apply(
+      growingVm(),
+      claim('hot-data', '64Mi'),
+      claim('hot-more', '64Mi'),
+      blockClaim('hot-block', '32Mi'),
+      claim('hot-empty', '16Mi'),
+    );
     await apply(fillPod('hot-fill', { 'hot-data': { 'disk.img': 'plugged-one' }, 'hot-more': { 'disk.img': 'plugged-two' } }));
     await kubectl('wait', 'pod/hot-fill', '-n', NAMESPACE, '--for=jsonpath={.status.phase}=Succeeded', '--timeout=90s');
     await kubectl('delete', 'pod', 'hot-fill', '-n', NAMESPACE);
@@ -66,7 +80,18 @@ export function hotplug(): void {
   afterAll(async () => {
     await console?.close();
     await kubectl('delete', 'vm', NAME, '-n', NAMESPACE, '--ignore-not-found', '--timeout=90s');
-    await kubectl('delete', 'pvc', 'hot-data', 'hot-more', '-n', NAMESPACE, '--ignore-not-found', '--timeout=90s');
+    await kubectl(
+      'delete',
+      'pvc',
+      'hot-data',
+      'hot-more',
+      'hot-block',
+      'hot-empty',
+      '-n',
+      NAMESPACE,
+      '--ignore-not-found',
+      '--timeout=90s',
+    );
   });
 
   it('shows a running guest the volumes that are added', async () => {
@@ -92,6 +117,42 @@ export function hotplug(): void {
     expect(await console.run('ls /sys/block')).not.toMatch(/sd[ab]/);
     expect((await vmiNow())?.status?.volumeStatus?.map(({ name }) => name)).toEqual(['root']);
     expect((await eventsOf('VirtualMachineInstance', NAME)).join()).toContain('Volume hot-data has been unplugged');
+  });
+
+  it('brings a block device while virt-handler is replaced, and takes it from a guest that uses it', async () => {
+    await virt('addvolume', NAME, '--volume-name', 'hot-block');
+    await restartHandler();
+    await waitReady('hot-block');
+    await console.run('until [ -b /dev/sda ]; do sleep 1; done; echo written | dd of=/dev/sda; sync');
+    expect(await console.run('blockdev --getsize64 /dev/sda')).toContain(String(32 * 1024 * 1024));
+    await console.run('{ sleep 1000 </dev/sda & }');
+    await restartHandler();
+    expect((await volume('hot-block'))?.phase).toBe('Ready');
+    await virt('removevolume', NAME, '--volume-name', 'hot-block');
+    await eventually('no pod is left', async () => (await attachments()).length === 0);
+    expect(await console.run('kill %1; ls /sys/block')).not.toMatch(/sda/);
+    await virt('addvolume', NAME, '--volume-name', 'hot-block');
+    await waitReady('hot-block');
+    expect(await textOf(console, 'sda')).toContain('written');
+    await virt('removevolume', NAME, '--volume-name', 'hot-block');
+    await eventually('no pod is left', async () => (await attachments()).length === 0);
+  });
+
+  it('says why a volume does not come, and brings it once it can', async () => {
+    await virt('addvolume', NAME, '--volume-name', 'hot-empty');
+    await eventually('the volume says why', async () => {
+      const status = await volume('hot-empty');
+      if (status?.reason !== 'HotplugFailed' || !status.message?.includes('has no /hot-empty/disk.img'))
+        throw new Error(JSON.stringify(status));
+      return true;
+    });
+    expect((await eventsOf('VirtualMachineInstance', NAME)).join()).toContain('HotplugFailed: volume hot-empty has no /hot-empty/disk.img');
+    await apply(fillPod('hot-fill', { 'hot-empty': { 'disk.img': 'came late' } }));
+    await waitReady('hot-empty');
+    expect(await textOf(console, 'sda')).toContain('came late');
+    await virt('removevolume', NAME, '--volume-name', 'hot-empty');
+    await eventually('no pod is left', async () => (await attachments()).length === 0);
+    await kubectl('delete', 'pod', 'hot-fill', '-n', NAMESPACE);
   });
 
   it('gives a running guest more CPUs and memory', async () => {
