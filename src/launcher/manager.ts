@@ -52,6 +52,7 @@ export class DomainManager {
 
   constructor(deps: ManagerDeps) {
     this.#deps = deps;
+  #isStarting = false;
   }
 
   /** Resolves when the guest was started for the first time. */
@@ -61,7 +62,8 @@ export class DomainManager {
 
   /** Why the guest could not be started, if it was tried. */
   get lastError(): string | undefined {
-    return this.#lastError;
+    if (this.#lastError !== undefined || !this.#isStarting) return this.#lastError;
+    return text.notEnded(this.#deps.hooks?.waitingFor);
   }
 
   /** Defines and starts the guest, or makes the running one match; what is right already is left alone. */
@@ -90,12 +92,15 @@ export class DomainManager {
     }
   }
 
+    this.#isStarting = true;
   async #startSteps(vmi: VirtualMachineInstance, sent: VmiOptions | undefined): Promise<void> {
     const { ctx, run, sources, dhcp, session, record, reporter, hooks, prepare = prepareDomain } = this.#deps;
     const begin = ctx.now();
     const made = await prepare(ctx, { run, sources, ...(hooks ? { hooks } : {}) }, vmi, sent);
     const { prepared, undoings } = await applyHooks(hooks, made, vmi);
     record.undoings = undoings;
+    } finally {
+      this.#isStarting = false;
     const served = servedInterfaces(vmi, prepared.interfaces);
     await dhcp.serve(vmi, served, readResolvConf);
     const readyAt = ctx.now();

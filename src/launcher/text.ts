@@ -29,5 +29,7 @@ export const text = {
         ? "virt-handler on this node never asked for it: look at the virt-handler pod's log."
         : `The last attempt failed: ${lastError}`
     }`,
+  notEnded: (waitingFor: string | undefined): string =>
+    `it had not ended${waitingFor === undefined ? '' : `; it waited for ${waitingFor}`}`,
   crashed: (name: string, lastWords: string): string => `QEMU of VM ${name} ended unexpectedly${lastWords === '' ? '' : `: ${lastWords}`}`,
 } as const;

@@ -19,6 +19,8 @@ export interface Hooks {
   /** The domain that hooks made of this one; undefined when none changes domains. */
   onDefineDomain(domain: XmlNode, vmi: VirtualMachineInstance): Promise<HookedDomain | undefined>;
   preCloudInitIso(iso: CloudInitIso, vmi: VirtualMachineInstance): Promise<CloudInitIso>;
+  /** What is being waited for, if anything is. */
+  readonly waitingFor: string | undefined;
   /** The guest is over. Sidecars that fail now are only logged. */
   shutdown(): Promise<void>;
 }
@@ -32,7 +34,7 @@ export interface HookTimes {
   readonly shutdownMs: number;
 }
 
-const TIMES: HookTimes = { pollMs: 100, patienceMs: 20_000, infoMs: 2_000, callMs: 50_000, shutdownMs: 3_000 };
+const TIMES: HookTimes = { pollMs: 100, patienceMs: 10_000, infoMs: 2_000, callMs: 50_000, shutdownMs: 3_000 };
 const DIRECTORY = '/var/run/kubevirt-hooks';
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
@@ -44,6 +46,7 @@ export class HookSidecars implements Hooks {
   readonly #times: HookTimes;
   readonly #known = new Map<string, Sidecar>();
   #isOver = false;
+  waitingFor: string | undefined;
 
   constructor(ctx: Ctx, wanted: number, directory = DIRECTORY, times = TIMES) {
     this.#ctx = ctx;
@@ -95,7 +98,7 @@ export class HookSidecars implements Hooks {
     read: (answer: HookResult<M>) => T,
   ): Promise<T> {
     const { socketPath, version, container } = sidecar;
-    atStep(`hook sidecar ${titleOf(sidecar)}: ${method}`);
+    this.#waitFor(`hook sidecar ${titleOf(sidecar)}: ${method}`);
     this.#ctx.log.info({ container, method, version }, 'Asking a hook sidecar');
     try {
       return read(await callHook({ socketPath, version, method, deadlineMs: this.#times.callMs }, request));
@@ -106,13 +109,20 @@ export class HookSidecars implements Hooks {
         cause: err,
         reason: text.reason,
       });
+    } finally {
+      this.waitingFor = undefined;
     }
+  }
+
+  #waitFor(what: string): void {
+    atStep(what);
+    this.waitingFor = what;
   }
 
   /** All sidecars of the pod; NotReady says which are missing. */
   async #collect(): Promise<readonly Sidecar[]> {
     const deadline = this.#ctx.now() + this.#times.patienceMs;
-    atStep('waiting for hook sidecars');
+    this.#waitFor('hook sidecars to announce themselves');
     for (;;) {
       const search = await this.#search();
       if (isComplete(search)) return search.found;
