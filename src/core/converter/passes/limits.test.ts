@@ -14,7 +14,15 @@ const withDisk = (disk: Omit<Disk, 'name'>, volume: Omit<Volume, 'name'> = { per
 const block: Partial<DomainFacts> = { blockVolumes: new Set(['d']) };
 const withInterface = (more: object): GuestParts => ({ devices: { interfaces: [{ name: 'default', masquerade: {}, ...more }] } });
 const tdxFirmware: Partial<DomainFacts> = { firmwareFiles: new Set(['/usr/share/OVMF/OVMF.inteltdx.fd']) };
-const tdx: GuestParts = { domain: { launchSecurity: { tdx: {} }, firmware: { bootloader: { efi: { secureBoot: false } } } } };
+const tdx: GuestParts = {
+  domain: { features: { acpi: {} }, launchSecurity: { tdx: {} }, firmware: { bootloader: { efi: { secureBoot: false } } } },
+};
+
+const TWO_AT_ONE_ADDRESS: NonNullable<GuestParts['devices']> = {
+  disks: [{ name: 'd', disk: { bus: 'virtio', pciAddress: '0000:00:05.0' } }],
+  interfaces: [{ name: 'default', masquerade: {}, pciAddress: '0000:00:05.0' }],
+};
+const vgpu: Partial<DomainFacts> = { env: { MDEV_PCI_RESOURCE_V_COM_GPU: 'aa618089-8b16-4d01-a136-25a0f3c73123' } };
 
 const rows: [string, GuestParts, Partial<DomainFacts>, RegExp][] = [
   ['TDX', tdx, tdxFirmware, /^spec\.domain\.launchSecurity\.tdx: TDX guests need libvirt 11\.6, the launcher image has 11\.3/],
@@ -35,6 +43,29 @@ const rows: [string, GuestParts, Partial<DomainFacts>, RegExp][] = [
     { domain: { features: { hyperv: { vendorid: {} } } } },
     {},
     /^spec\.domain\.features\.hyperv\.vendorid\.vendorid: the vendor/,
+  ],
+  [
+    'EFI without ACPI',
+    { domain: { features: { acpi: { enabled: false } }, firmware: { bootloader: { efi: { secureBoot: false } } } } },
+    { firmwareFiles: new Set(['/usr/share/OVMF/OVMF_CODE.fd', '/usr/share/OVMF/OVMF_VARS.fd']) },
+    /^spec\.domain\.features\.acpi: EFI needs ACPI/,
+  ],
+  [
+    'a BIOS on no serial console',
+    { domain: { firmware: { bootloader: { bios: { useSerial: true } } } }, devices: { autoattachSerialConsole: false } },
+    {},
+    /^spec\.domain\.firmware\.bootloader\.bios\.useSerial: the BIOS cannot/,
+  ],
+  [
+    'a screen without graphics',
+    {
+      devices: {
+        autoattachGraphicsDevice: false,
+        gpus: [{ name: 'g', deviceName: 'v.com/gpu', virtualGPUOptions: { display: {} } }],
+      },
+    },
+    vgpu,
+    /^spec\.domain\.devices\.gpus\[0\]\.virtualGPUOptions\.display: a GPU shows/,
   ],
   ['a disk of no kind', withDisk({}), {}, /^spec\.domain\.devices\.disks\[0\]: disk d: the disk says neither/],
   [
@@ -62,18 +93,20 @@ const rows: [string, GuestParts, Partial<DomainFacts>, RegExp][] = [
     {},
     /disks\[0\]\.io: disk d: native I\/O and cache writethrough/,
   ],
+  ['a slot of a port', withDisk({ disk: { bus: 'virtio', pciAddress: '0000:81:01.0' } }), {}, /disks\[0\]\.disk\.pciAddress: 0000:81/],
   [
-    'a slot of a port',
-    withDisk({ disk: { bus: 'virtio', pciAddress: '0000:81:01.0' } }),
+    'slot 0 behind an old bridge',
+    withInterface({ pciAddress: '0000:06:00.0', model: 'e1000' }),
     {},
-    /disks\[0\]\.disk\.pciAddress: disk d: 0000:81/,
+    /interfaces\[0\]\.pciAddress: 0000:06:00\.0: slot 00 of a bridge/,
   ],
   [
-    'another PCI domain',
-    withInterface({ pciAddress: '0001:00:05.0' }),
+    'one address for two',
+    { devices: TWO_AT_ONE_ADDRESS, spec: { volumes: [{ name: 'd', emptyDisk: { capacity: '1Gi' } }] } },
     {},
-    /interfaces\[0\]\.pciAddress: interface default: 0001:00:05\.0 is/,
+    /interfaces\[0\]\.pciAddress: 0000:00:05\.0 is the address of devices\.disks\[0\]/,
   ],
+  ['another PCI domain', withInterface({ pciAddress: '0001:00:05.0' }), {}, /interfaces\[0\]\.pciAddress: 0001:00:05\.0 is/],
   ['a multicast MAC', withInterface({ macAddress: '01:00:5e:00:00:01' }), {}, /interfaces\[0\]\.macAddress: interface default: 01:00/],
   [
     'an emulated card on passt',
@@ -99,6 +132,11 @@ describe('what libvirt refuses', () => {
     ['an ordinary guest', {}, {}],
     ['TDX by a newer libvirt', tdx, { ...tdxFirmware, libvirtVersion: 11_006_000 }],
     ['enlightenments that are off', { domain: { features: { hyperv: { spinlocks: { enabled: false, spinlocks: 1 } } } } }, {}],
+    [
+      'a GPU whose screen nobody asked for',
+      { devices: { autoattachGraphicsDevice: false, gpus: [{ name: 'g', deviceName: 'v.com/gpu' }] } },
+      vgpu,
+    ],
     ['a LUN on a block device', withDisk({ lun: { bus: 'scsi' } }), block],
     ['a read-only virtio disk', withDisk({ disk: { bus: 'virtio', readonly: true } }), {}],
     ['native I/O before the volume was looked at', withDisk({ disk: { bus: 'virtio' }, io: 'native' }), {}],

@@ -3,16 +3,11 @@
 import type { Disk, Interface } from '../../../api/index.js';
 import { compareQuantities } from '../../../api/quantity.js';
 import { KvError } from '../../../base/errors.js';
-import { parsePciAddress } from '../../devices/index.js';
 import type { Scope } from '../scope.js';
 import { nameOfAlias } from '../steps/device.js';
 import { childOf, childrenOf, type XmlNode } from '../xml.js';
-
-interface Fault {
-  /** Below spec.domain. */
-  readonly field: string;
-  readonly why: string;
-}
+import { type Fault, firstOf } from './fault.js';
+import { pciAddresses } from './pci-limits.js';
 
 type Limit = (scope: Scope, devices: XmlNode | undefined) => Fault | undefined;
 
@@ -47,6 +42,26 @@ const vendorId: Limit = ({ domain }) => {
   const wanted = domain.features?.hyperv?.vendorid;
   if (!wanted || wanted.enabled === false || wanted.vendorid) return undefined;
   return { field: 'features.hyperv.vendorid.vendorid', why: 'the vendor shown to the guest is missing: name one of at most 12 characters' };
+};
+
+const acpiForEfi: Limit = ({ domain: { features, firmware }, arch }) =>
+  arch.name === 'amd64' && firmware?.bootloader?.efi && (!features || features.acpi?.enabled === false)
+    ? { field: 'features.acpi', why: 'EFI needs ACPI on amd64: leave acpi on, or boot with bios' }
+    : undefined;
+
+const biosSerial: Limit = ({ domain, devices }) =>
+  domain.firmware?.bootloader?.bios?.useSerial && devices.autoattachSerialConsole === false
+    ? { field: 'firmware.bootloader.bios.useSerial', why: 'the BIOS cannot use a serial console that autoattachSerialConsole takes away' }
+    : undefined;
+
+const gpuDisplay: Limit = ({ devices: { autoattachGraphicsDevice, gpus = [] } }) => {
+  const index = gpus.findIndex(({ virtualGPUOptions }) => virtualGPUOptions?.display && virtualGPUOptions.display.enabled !== false);
+  return autoattachGraphicsDevice === false && index >= 0
+    ? {
+        field: `devices.gpus[${index}].virtualGPUOptions.display`,
+        why: 'a GPU shows its screen on the graphics device, which autoattachGraphicsDevice takes away',
+      }
+    : undefined;
 };
 
 /** Rules about one disk; `node` is its element. */
@@ -88,8 +103,7 @@ const disks: Limit = (scope, devices) => {
     const node = namedNode(devices, 'disk', disk.name);
     // Not there yet: its volume is still being plugged in.
     if (!node) continue;
-    const fault =
-      firstOf(DISK_LIMITS.map((limit) => () => limit(disk, node))) ?? pciFault(disk.disk?.pciAddress, '.disk.pciAddress', scope);
+    const fault = firstOf(DISK_LIMITS.map((limit) => () => limit(disk, node)));
     if (fault) return { field: `devices.disks[${i}]${fault.field}`, why: `disk ${disk.name}: ${fault.why}` };
   }
   return undefined;
@@ -97,7 +111,7 @@ const disks: Limit = (scope, devices) => {
 
 const interfaces: Limit = (scope) => {
   for (const [i, iface] of (scope.devices.interfaces ?? []).entries()) {
-    const fault = interfaceFault(iface) ?? pciFault(iface.pciAddress, '.pciAddress', scope);
+    const fault = interfaceFault(iface);
     if (fault) return { field: `devices.interfaces[${i}]${fault.field}`, why: `interface ${iface.name}: ${fault.why}` };
   }
   return undefined;
@@ -109,26 +123,7 @@ function interfaceFault({ passtBinding, model, macAddress }: Interface): Fault |
   return isMulticast ? { field: '.macAddress', why: `${macAddress} is a multicast address: the first byte must be even` } : undefined;
 }
 
-/** Buses above the first are ports with a single slot each. */
-function pciFault(text: string | undefined, field: string, { onPcie }: Scope): Fault | undefined {
-  const address = text === undefined ? undefined : parsePciAddress(text);
-  if (!address || !onPcie) return undefined;
-  if (Number(address.domain) !== 0) return { field, why: `${text} is outside of the guest's only PCI domain: begin it with 0000` };
-  const isOnPort = Number(address.bus) !== 0;
-  return isOnPort && Number(address.slot) !== 0
-    ? { field, why: `${text}: a PCIe port has slot 00 only; use bus 00, or slot 00 of another bus` }
-    : undefined;
-}
-
-const firstOf = (checks: readonly (() => Fault | undefined)[]): Fault | undefined => {
-  for (const check of checks) {
-    const fault = check();
-    if (fault) return fault;
-  }
-  return undefined;
-};
-
-const LIMITS: readonly Limit[] = [tdx, maxGuest, spinlocks, vendorId, disks, interfaces];
+const LIMITS: readonly Limit[] = [tdx, maxGuest, spinlocks, vendorId, acpiForEfi, biosSerial, gpuDisplay, disks, interfaces, pciAddresses];
 
 export function refuseBeforeLibvirt(domain: XmlNode, scope: Scope): XmlNode {
   if (scope.libvirtVersion === undefined) return domain;

@@ -5,7 +5,7 @@ import { NOTHING, type Step } from '../step.js';
 import { el, type XmlNode } from '../xml.js';
 import { alias, bootOrder, pciAddressEl } from './device.js';
 
-type Needs = 'vmi' | 'devices' | 'env' | 'claimedDevices' | 'sriovAddresses' | 'migrationTarget' | 'vgpuLiveMigration';
+type Needs = 'vmi' | 'devices' | 'libvirtVersion' | 'env' | 'claimedDevices' | 'sriovAddresses' | 'migrationTarget' | 'vgpuLiveMigration';
 
 export const hostDevices: Step<Needs> = {
   name: 'host-devices',
@@ -16,9 +16,15 @@ export const hostDevices: Step<Needs> = {
       ...passGpus(scope.devices.gpus ?? [], scope),
       ...passSriov(scope.vmi.spec, scope.sriovAddresses, scope),
     ];
-    return { devices: passed.map(hostDevice) };
+    return { devices: passed.map((device) => hostDevice(canShow(scope) ? device : withoutScreen(device))) };
   },
 };
+
+/** A screen that was not asked for is left out where there is none to show it on; libvirt would refuse it. */
+const canShow = ({ devices, libvirtVersion }: Pick<Scope, Needs>): boolean =>
+  devices.autoattachGraphicsDevice !== false || libvirtVersion === undefined;
+
+const withoutScreen = ({ display: _display, ramFb: _ramFb, ...device }: PassedDevice): PassedDevice => device;
 
 /** A single mediated GPU moves with its guest; any other device must be given back before and attached again after a migration. */
 function migratedGpu(scope: Pick<Scope, Needs>) {
