@@ -56,9 +56,13 @@ describe('sync', () => {
     expect((await parts.reporter.read())?.status.status).toBe('Running');
   });
 
-  it('leaves a guest alone that a failing disk paused', async () => {
+  it('lets a guest run on that a failing disk paused, unless the user wants it paused', async () => {
     await parts.manager.sync(vmi);
     parts.libvirt.change(DOMAIN, { state: 'paused', reason: 'io-error' }, 'suspended');
+    await parts.manager.sync(vmi);
+    expect((await parts.reporter.read())?.status.status).toBe('Running');
+    parts.libvirt.change(DOMAIN, { state: 'paused', reason: 'io-error' }, 'suspended');
+    await parts.lifecycle.pause();
     await parts.manager.sync(vmi);
     expect((await parts.reporter.read())?.status).toMatchObject({ status: 'Paused', reason: 'IOError' });
   });

@@ -42,6 +42,8 @@ export interface ManagerDeps {
   readonly prepare?: typeof prepareDomain;
 }
 
+/** Pauses that a sync ends, unless the user wishes them. A disk that still fails pauses the guest again. */
+const RESUMED: ReadonlySet<string> = new Set(['user', 'io-error']);
 const DEFAULT_GRACE_SECONDS = 30;
 
 export class DomainManager {
@@ -199,7 +201,7 @@ export class DomainManager {
   /** A guest that was paused for another reason than the user's wish, and could run, runs on. */
   async #settle({ state, reason }: StateReport): Promise<void> {
     const { session, record, domain, reporter } = this.#deps;
-    if (state !== 'paused' || reason !== 'user' || record.userPaused) return;
+    if (state !== 'paused' || !RESUMED.has(reason) || record.userPaused) return;
     await session.withDomain(domain, (handle) => handle.resume());
     await reporter.refresh();
   }

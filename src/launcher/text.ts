@@ -3,8 +3,8 @@
 export const text = {
   ioError: (disk: string, reason: string): string =>
     reason === 'enospc'
-      ? `VM paused: no space is left on the storage of disk ${disk}. Free or add space there, then unpause the VM.`
-      : `VM paused after an I/O error on disk ${disk}${reason === '' ? '' : ` (${reason})`}. Repair the storage, then unpause the VM.`,
+      ? `VM paused: no space is left on the storage of disk ${disk}. Free or add space there; the VM goes on by itself soon after.`
+      : `VM paused after an I/O error on disk ${disk}${reason === '' ? '' : ` (${reason})`}. Repair the storage; the VM goes on by itself soon after.`,
   removalFailed: (device: string): string =>
     `The guest did not let go of device ${device}. Stop using it in the guest (unmount it); it is asked again when the VM is changed.`,
   guestPanicked: 'The guest operating system panicked.',

@@ -291,6 +291,16 @@ describe('running', () => {
     expect(writes.at(-1)?.status).toMatchObject({ phase: 'Failed', reason: 'LauncherUnresponsive' });
   });
 
+  it('lets a guest run on, later each time, that a failing disk paused', async () => {
+    await run();
+    await launcher.set('Paused', 'IOError');
+    expect(await reconcile()).toMatchObject({ afterMs: 5_000, why: 'a failing disk has the guest paused' });
+    expect(launcher.commands).toEqual([]);
+    now += 5_000;
+    expect(await reconcile()).toMatchObject({ afterMs: 10_000 });
+    expect(launcher.commands).toEqual(['sync']);
+  });
+
   it('takes a launcher that vanishes while it is told to delete its domain for one that is done', async () => {
     await run();
     const known = launchers.get(UID);

@@ -9,6 +9,7 @@ import type { PodInterfaceCache } from '../../core/network/caches.js';
 import type { ProcessRef } from '../../linux/proc.js';
 import type { SafePath } from '../../linux/safe-path.js';
 import type { CmdClient } from '../../rpc/index.js';
+import type { IoErrorRetry } from '../agent/io-errors.js';
 import type { PluggedVolumes } from '../disks/hotplug-disks.js';
 import type { LauncherState } from '../status/phase.js';
 import type { GhostRecord } from './ghost-records.js';
@@ -48,6 +49,8 @@ export interface Launcher {
   resized?: { cpus?: boolean; memory?: boolean };
   /** Volumes among its hotplugged disks. */
   plugged?: PluggedVolumes;
+  /** While a failing disk has the guest paused, or had it lately. */
+  ioErrorRetry?: IoErrorRetry;
   isPrepared: boolean;
   hasAnnouncedShutdown: boolean;
   /** When the guest was last asked to shut down. */
