@@ -51,10 +51,10 @@ export class DomainManager {
   readonly #mutex = new Mutex();
   readonly #started = Promise.withResolvers<void>();
   #lastError: string | undefined;
+  #isStarting = false;
 
   constructor(deps: ManagerDeps) {
     this.#deps = deps;
-  #isStarting = false;
   }
 
   /** Resolves when the guest was started for the first time. */
@@ -85,24 +85,24 @@ export class DomainManager {
   async #start(vmi: VirtualMachineInstance, sent: VmiOptions | undefined): Promise<void> {
     const { record } = this.#deps;
     if (record.markedForGracefulShutdown) throw new KvError('Conflict', text.podIsStopping, { retry: 'never' });
+    this.#isStarting = true;
     try {
       await this.#startSteps(vmi, sent);
       this.#lastError = undefined;
     } catch (err) {
       this.#lastError = messageOf(err);
       throw err;
+    } finally {
+      this.#isStarting = false;
     }
   }
 
-    this.#isStarting = true;
   async #startSteps(vmi: VirtualMachineInstance, sent: VmiOptions | undefined): Promise<void> {
     const { ctx, run, sources, dhcp, session, record, reporter, hooks, prepare = prepareDomain } = this.#deps;
     const begin = ctx.now();
     const made = await prepare(ctx, { run, sources, ...(hooks ? { hooks } : {}) }, vmi, sent);
     const { prepared, undoings } = await applyHooks(hooks, made, vmi);
     record.undoings = undoings;
-    } finally {
-      this.#isStarting = false;
     const served = servedInterfaces(vmi, prepared.interfaces);
     await dhcp.serve(vmi, served, readResolvConf);
     const readyAt = ctx.now();
