@@ -9,6 +9,8 @@ import type { Inspection } from './inspection.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { DomainManager } from './manager.js';
 import type { MemoryDump } from './memory-dump.js';
+import type { MigrationSource } from './migration/source.js';
+import type { MigrationTarget } from './migration/target.js';
 import type { VmRecord } from './report.js';
 import type { Reporter } from './reporter.js';
 import type { LibvirtSession } from './session.js';
@@ -26,6 +28,8 @@ export interface CmdTargets {
   readonly session: LibvirtSession;
   readonly inspection: Inspection;
   readonly memoryDump: MemoryDump;
+  readonly source: MigrationSource;
+  readonly target: MigrationTarget;
 }
 
 /** A pod serves one VMI: a request for another one came to the wrong socket. Backup hooks know the name only. */
@@ -41,13 +45,7 @@ const notYet = (what: string) => async (): Promise<never> => {
   throw new KvError('NotImplemented', text.notImplemented(what));
 };
 
-/** Calls of the node agents of both ends of a live migration, and of backups. */
 const LATER = {
-  migrateVirtualMachine: notYet('live migration'),
-  syncMigrationTarget: notYet('live migration'),
-  cancelVirtualMachineMigration: notYet('live migration'),
-  signalTargetPodCleanup: notYet('live migration'),
-  finalizeVirtualMachineMigration: notYet('live migration'),
   backupVirtualMachine: notYet('backup with changed block tracking'),
   redefineCheckpoint: notYet('backup with changed block tracking'),
 } as const satisfies CmdHandlers;
@@ -85,6 +83,20 @@ function commandsOf({ manager, lifecycle, guest, inspection, memoryDump }: CmdTa
       own(vmi);
       await inspection.injectSecret(options);
     },
+  } satisfies CmdHandlers;
+}
+
+/** Calls of the node agents of both ends of a live migration. */
+function migrationsOf({ source, target }: CmdTargets, own: Own) {
+  return {
+    migrateVirtualMachine: async (vmi, options) => source.start(own(vmi), options),
+    cancelVirtualMachineMigration: async (vmi) => {
+      own(vmi);
+      await source.cancel();
+    },
+    syncMigrationTarget: async (vmi, options) => target.sync(own(vmi), options),
+    finalizeVirtualMachineMigration: async (vmi, options) => target.finalize(own(vmi), options),
+    signalTargetPodCleanup: async (vmi) => target.dismiss(own(vmi)),
   } satisfies CmdHandlers;
 }
 
@@ -136,5 +148,5 @@ export function cmdHandlers(targets: CmdTargets): Required<CmdHandlers> {
     assertOwn(targets.identity, vmi);
     return vmi;
   };
-  return { ...LATER, ...commandsOf(targets, own), ...questionsOf(targets, own), ...insideGuest(targets) };
+  return { ...LATER, ...commandsOf(targets, own), ...migrationsOf(targets, own), ...questionsOf(targets, own), ...insideGuest(targets) };
 }

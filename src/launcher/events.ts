@@ -4,6 +4,8 @@ import type { Ctx } from '../base/context.js';
 import { describeLive, parseXml } from '../core/converter/index.js';
 import type { DomainEvent } from '../libvirt/index.js';
 import type { AgentPoller } from './agent-poller.js';
+import type { MigrationSource } from './migration/source.js';
+import type { MigrationTarget } from './migration/target.js';
 import type { Notifier } from './notify-client.js';
 import type { VmRecord } from './report.js';
 import type { Reporter } from './reporter.js';
@@ -17,9 +19,14 @@ export interface EventTargets {
   readonly reporter: Pick<Reporter, 'refresh' | 'devicesChanged'>;
   readonly notifier: Pick<Notifier, 'event'>;
   readonly agent: Pick<AgentPoller, 'setConnected'>;
+  /** A guest that goes, or that comes. */
+  readonly source?: Pick<MigrationSource, 'iterated'>;
+  readonly target?: Pick<MigrationTarget, 'noticed'>;
 }
 
 const USER_ALIAS = 'ua-';
+const JOB_FIGURES = ['operation', 'time_elapsed', 'downtime', 'memory_processed', 'memory_iteration', 'disk_processed', 'success'] as const;
+type JobParams = Extract<DomainEvent, { kind: 'job-completed' }>['params'];
 /** After these the guest has other devices. */
 const CHANGES: ReadonlySet<string> = new Set(['device-added', 'device-removed', 'memory-device-size']);
 
@@ -30,7 +37,13 @@ function tellUser({ notifier, record }: EventTargets, reason: string, message: s
 export function handleEvent(targets: EventTargets, event: DomainEvent): void {
   const { ctx, domain, reporter, agent } = targets;
   if (event.domain.name !== domain) return;
+  if (event.kind === 'migration-iteration' || event.kind === 'job-completed') {
+    if (event.kind === 'job-completed') logJob(ctx, event.params);
+    else targets.source?.iterated();
+    return;
+  }
   ctx.log.debug({ ...event, domain: undefined }, 'Domain event');
+  if (event.kind === 'lifecycle') targets.target?.noticed();
   // The poller reports what follows from it.
   if (event.kind === 'agent') agent.setConnected(event.connected);
   else {
@@ -38,6 +51,12 @@ export function handleEvent(targets: EventTargets, event: DomainEvent): void {
     if (CHANGES.has(event.kind)) void reporter.devicesChanged();
     else void reporter.refresh();
   }
+}
+
+/** Figures of a migration or dump that has ended, for those who look for why it took so long. */
+function logJob(ctx: Ctx, params: JobParams): void {
+  const figures = Object.fromEntries(JOB_FIGURES.flatMap((key) => (params.has(key) ? [[key, params.get(key)]] : [])));
+  ctx.log.info(figures, 'A job of the domain has ended');
 }
 
 /** What the user has to know of it. */

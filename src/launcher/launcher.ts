@@ -38,6 +38,7 @@ const SELF_HELP_MS = 5_000;
 /** A libvirt that hangs must not keep the pod: after this long QEMU is ended without it. */
 const KILL_MS = 20_000;
 const CLOSE_MS = 5_000;
+const SETTLE_MS = 30_000;
 
 const GONE: StateReport = { state: 'crashed', reason: 'unknown' };
 
@@ -75,14 +76,22 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-type Start = 'started' | 'terminated' | 'timeout';
+type Start = 'started' | 'terminated' | 'dismissed' | 'timeout';
+
+/** For a guest that comes from elsewhere the time counts anew from when everything was ready for it. */
+async function outOfPatience(ctx: Ctx, { target }: Parts, ms: number, signal: AbortSignal): Promise<void> {
+  for (let left = ms; left > 0 && !signal.aborted; left = (target.preparedAt ?? Number.NEGATIVE_INFINITY) + ms - ctx.now()) {
+    await sleep(ctx.clock, left, signal);
+  }
+}
 
 async function waitForStart(ctx: Ctx, parts: Parts, options: LauncherOptions, signals: Signals): Promise<Start> {
   const won = new AbortController();
   const first = await Promise.race([
     parts.manager.started.then((): Start => 'started'),
     aborted(signals.terminate).then((): Start => 'terminated'),
-    sleep(ctx.clock, options.qemuTimeoutMs, won.signal).then((): Start => 'timeout'),
+    parts.target.dismissed.then((): Start => 'dismissed'),
+    outOfPatience(ctx, parts, options.qemuTimeoutMs, won.signal).then((): Start => 'timeout'),
   ]);
   won.abort();
   if (first !== 'terminated') return first;
@@ -95,6 +104,8 @@ async function waitForStart(ctx: Ctx, parts: Parts, options: LauncherOptions, si
 /** After SIGTERM: the guest gets its grace period, then it is killed. Ends early when the guest does. */
 async function windDown(ctx: Ctx, parts: Parts, options: LauncherOptions, ended: AbortSignal): Promise<void> {
   const { manager, lifecycle, record, monitor } = parts;
+  // A guest that is not wholly here has no say: it goes on where it comes from.
+  if (record.isExpected) return lifecycle.kill();
   ctx.log.info({ graceSeconds: options.gracePeriodSeconds }, 'Asked to stop; the guest gets its grace period');
   const graceMs = options.gracePeriodSeconds * 1000;
   await manager.markForGracefulShutdown();
@@ -142,19 +153,23 @@ async function farewell(ctx: Ctx, { reporter, notifier }: Parts, mustGo: AbortSi
 
 async function lifeOf(ctx: Ctx, parts: Parts, options: LauncherOptions, signals: Signals): Promise<Outcome> {
   const start = await waitForStart(ctx, parts, options, signals);
-  if (start === 'terminated') return { exitCode: 0 };
+  if (start === 'terminated' || start === 'dismissed') return { exitCode: 0 };
   if (start === 'timeout') return { exitCode: 1, lastWords: text.neverStarted(options.qemuTimeoutMs / 1000, parts.manager.lastError) };
   const state = await waitForEnd(ctx, parts, options, signals);
   ctx.log.info({ state: state.state, reason: state.reason }, 'The guest is over');
-  await farewell(ctx, parts, signals.terminate);
+  // A guest that has moved is over here before libvirt has told how the move went.
+  await within(ctx, SETTLE_MS, 'the end of the migration', parts.source.settled()).catch((err: unknown) =>
+    ctx.log.warn({ reason: messageOf(err) }, 'Leaving without the outcome of the migration'),
+  );
   await parts.hooks?.shutdown();
+  await farewell(ctx, parts, signals.terminate);
   return hasCrashed(state) ? { exitCode: 1 } : { exitCode: 0 };
 }
 
 async function closeAll(ctx: Ctx, parts: Parts, closeServer: (() => Promise<void>) | undefined, setup: LauncherSetup): Promise<void> {
   const steps: readonly (() => Promise<void> | void)[] = [
-    () => parts.agent.stop(),
     () => parts.hooks?.shutdown(),
+    () => parts.agent.stop(),
     () => parts.dhcp.close(),
     () => parts.metrics.close(),
     () => closeServer?.(),

@@ -6,11 +6,14 @@ import { type Domain, isLibvirtError, type StateReport } from '../libvirt/index.
 import type { AgentPoller } from './agent-poller.js';
 import { isAlive } from './domain-state.js';
 import type { DomainManager, ManagerDeps } from './manager.js';
+import { isUnderWay, text as migrationText } from './migration/outcome.js';
 import { text } from './text.js';
 
 type Deps = Pick<ManagerDeps, 'ctx' | 'session' | 'reporter' | 'record' | 'domain'> & {
   readonly manager: Pick<DomainManager, 'exclusively'>;
   readonly agent: Pick<AgentPoller, 'supports' | 'command'>;
+  /** Ends a migration that is under way. */
+  readonly stayHere?: () => Promise<void>;
 };
 
 export class Lifecycle {
@@ -50,12 +53,12 @@ export class Lifecycle {
       this.#deps.record.userPaused = false;
       if (state !== 'paused') return;
       await domain.resume();
-      this.#correctGuestTime();
+      this.correctGuestTime();
     });
   }
 
-  /** A guest's clock stands while it is paused; the agent sets it. Not waited for: the guest runs either way. */
-  #correctGuestTime(): void {
+  /** A guest's clock stands while it is paused or moves; the agent sets it. Not waited for: the guest runs either way. */
+  correctGuestTime(): void {
     const { agent, ctx } = this.#deps;
     if (!agent.supports('guest-set-time')) return;
     agent
@@ -63,8 +66,15 @@ export class Lifecycle {
       .catch((err: unknown) => ctx.log.info({ err }, "The guest agent did not set the guest's clock"));
   }
 
-  reset(): Promise<void> {
+  async reset(): Promise<void> {
+    this.#refuseWhileMoving();
     return this.#mustBeLive((domain) => domain.reset());
+  }
+
+  /** libvirt would let it wait until the migration is over. */
+  #refuseWhileMoving(): void {
+    const { migration, identity } = this.#deps.record;
+    if (isUnderWay(migration)) throw new KvError('Conflict', migrationText.underWay(identity.name));
   }
 
   get #hasAcpi(): boolean {
@@ -73,15 +83,17 @@ export class Lifecycle {
 
   async softReboot(): Promise<void> {
     const { record } = this.#deps;
+    this.#refuseWhileMoving();
     if (!record.agentConnected && !this.#hasAcpi) throw new KvError('Invalid', text.cannotReboot);
     await this.#mustBeLive((domain) => domain.reboot(record.agentConnected ? 'agent' : 'acpi'));
   }
 
   /** Asks the guest to power off; the first request begins the grace period. */
   async shutdown(): Promise<void> {
-    const { record, ctx } = this.#deps;
+    const { record, ctx, stayHere } = this.#deps;
     record.gracePeriodStartedAt ??= metaTime(ctx.now());
     record.shutdownRequested = true;
+    await stayHere?.();
     await this.#onLive(async (domain, { state }) => {
       if (state === 'running' || state === 'paused') await this.#askToPowerOff(domain);
     });

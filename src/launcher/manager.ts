@@ -15,6 +15,7 @@ import type { DownwardMetrics } from './downward-metrics/downward-metrics.js';
 import { applyHooks } from './hooks/apply.js';
 import type { Hooks } from './hooks/hooks.js';
 import { plugHostDevices, readLive, type Update, updateDevices, updateMemory, updateVcpus, withKnownTargets } from './live-update.js';
+import { isUnderWay, text as migrationText } from './migration/outcome.js';
 import { Mutex } from './mutex.js';
 import { type PreparedDomain, prepareDomain } from './prepare/domain.js';
 import type { FactSources } from './prepare/facts.js';
@@ -57,9 +58,14 @@ export class DomainManager {
     this.#deps = deps;
   }
 
-  /** Resolves when the guest was started for the first time. */
+  /** Resolves when the guest was started for the first time, or began to arrive from elsewhere. */
   get started(): Promise<void> {
     return this.#started.promise;
+  }
+
+  /** A guest arrives that another launcher started. */
+  takeOver(): void {
+    this.#started.resolve();
   }
 
   /** Why the guest could not be started, if it was tried. */
@@ -72,6 +78,7 @@ export class DomainManager {
   sync(vmi: VirtualMachineInstance, sent?: VmiOptions): Promise<void> {
     return this.#mutex.run(async () => {
       const { record, session, domain } = this.#deps;
+      this.#refuseWhileMoving();
       record.vmi = vmi;
       record.gracePeriodSeconds = vmi.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
       const state = await session.withDomain(domain, (handle) => handle.state());
@@ -193,9 +200,17 @@ export class DomainManager {
 
   async #whileRunning(work: () => Promise<void>): Promise<void> {
     const { session, domain, record } = this.#deps;
+    this.#refuseWhileMoving();
     const state = await session.withDomain(domain, (handle) => handle.state());
     if (!state || !isAlive(state)) throw new KvError('NotFound', text.noDomain(record.identity.name));
     await work();
+  }
+
+  /** libvirt changes nothing of a guest that is on its way; it would let the request wait, and others behind it. */
+  #refuseWhileMoving(): void {
+    const { migration, isExpected, identity } = this.#deps.record;
+    if (isExpected) throw new KvError('Conflict', migrationText.expected(identity.name));
+    if (isUnderWay(migration)) throw new KvError('NotReady', migrationText.underWay(identity.name), { retry: { afterMs: 5_000 } });
   }
 
   /** A guest that was paused for another reason than the user's wish, and could run, runs on. */

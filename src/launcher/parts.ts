@@ -19,6 +19,8 @@ import { Inspection } from './inspection.js';
 import { Lifecycle } from './lifecycle.js';
 import { DomainManager } from './manager.js';
 import { MemoryDump } from './memory-dump.js';
+import { MigrationSource } from './migration/source.js';
+import { MigrationTarget } from './migration/target.js';
 import { QemuMonitor } from './monitor.js';
 import { Notifier } from './notify-client.js';
 import type { LauncherOptions } from './options.js';
@@ -51,6 +53,8 @@ export interface Parts {
   readonly monitor: QemuMonitor;
   readonly dhcp: DhcpServers;
   readonly metrics: DownwardMetrics;
+  readonly source: MigrationSource;
+  readonly target: MigrationTarget;
   /** Only in pods with hook sidecars. */
   readonly hooks?: Hooks;
   readonly handlers: ReturnType<typeof cmdHandlers>;
@@ -90,6 +94,12 @@ function inspectionOf(
 const hooksOf = (ctx: Ctx, { hookSidecars }: LauncherOptions): { hooks?: Hooks } =>
   hookSidecars > 0 ? { hooks: new HookSidecars(ctx, hookSidecars) } : {};
 
+/** What a migration needs to know of this pod's libvirt. */
+const sourceFacts = ({ libvirt, layout }: LauncherSetup): { libvirtVersion: () => number; mode: 'session' | 'system' } => ({
+  libvirtVersion: () => libvirt.version(),
+  mode: layout.uri.includes(':///system') ? 'system' : 'session',
+});
+
 export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const { options, layout, env, verbosity, run } = setup;
   const domain = domainName(options);
@@ -107,18 +117,27 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const sources = { options, env, verbosity, libvirtVersion: () => setup.libvirt.version() };
   const hooks = hooksOf(ctx, options);
   const manager = new DomainManager({ ...shared, metrics, ...hooks, run, dhcp, qemuLogDir: layout.qemuLogDir, sources });
-  const lifecycle = new Lifecycle({ ...shared, manager, agent });
+  const source = new MigrationSource({ ...shared, manager, ...sourceFacts(setup) });
+  const lifecycle = new Lifecycle({ ...shared, manager, agent, stayHere: () => source.giveUp() });
+  const target: MigrationTarget = new MigrationTarget({
+    ...{ ...shared, manager, lifecycle, run, sources, dhcp, ...hooks },
+    podName: env.POD_NAME,
+    catchUp: async () => void (listener.targets && (await catchUp(listener.targets, session))),
+  });
   const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain });
   credentials = new AccessCredentials({ ctx, agent, files: new GuestFiles({ agent, guest, domain }), record, reporter });
-  listener.targets = { ctx, domain, record, reporter, notifier, agent };
+  listener.targets = { ctx, domain, record, reporter, notifier, agent, source, target };
   const inspection = inspectionOf(setup, { ...shared, agent });
   const memoryDump = new MemoryDump(shared);
   const targets: CmdTargets = {
     ...{ domain, identity: record.identity, manager, lifecycle, guest, agent },
-    ...{ reporter, session, inspection, memoryDump },
+    ...{ reporter, session, inspection, memoryDump, source, target },
   };
   const daemon = buildDaemon(ctx, setup);
   const monitor = new QemuMonitor(ctx, layout.pidDir, domain);
   const handlers = cmdHandlers(targets);
-  return { domain, record, daemon, session, notifier, reporter, agent, manager, lifecycle, monitor, dhcp, metrics, ...hooks, handlers };
+  return {
+    ...{ domain, record, daemon, session, notifier, reporter, agent, manager, lifecycle, monitor, dhcp, metrics },
+    ...{ source, target, ...hooks, handlers },
+  };
 }

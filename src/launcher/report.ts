@@ -1,6 +1,13 @@
 // What is known about the one VM, and the report the node agent gets of it. The record is the launcher's only memory of the domain;
 // renderReport is pure.
-import type { AgentReport, CredentialsReport, DomainInterfaceReport, DomainReport, MemoryDumpReport } from '../api/domain-report.js';
+import type {
+  AgentReport,
+  CredentialsReport,
+  DomainInterfaceReport,
+  DomainReport,
+  MemoryDumpReport,
+  MigrationReport,
+} from '../api/domain-report.js';
 import type { VirtualMachineInstance } from '../api/index.js';
 import type { DeviceChange, LiveDomain } from '../core/converter/index.js';
 import type { StateReport } from '../libvirt/index.js';
@@ -30,6 +37,9 @@ export interface VmRecord {
   undoings: readonly DeviceChange[];
   memoryDump?: MemoryDumpReport;
   accessCredentials?: CredentialsReport;
+  migration?: MigrationReport;
+  /** A guest is to arrive from another launcher: none is started here. */
+  isExpected: boolean;
   /** The domain ran at least once: its end is the VM's end. */
   started: boolean;
   userPaused: boolean;
@@ -46,6 +56,7 @@ export function newRecord(identity: VmRecord['identity']): VmRecord {
   return {
     identity,
     undoings: [],
+    isExpected: false,
     started: false,
     userPaused: false,
     agentConnected: false,
@@ -93,6 +104,7 @@ function renderSpec(record: VmRecord): DomainReport['spec'] {
     ...given('vcpus', record.vcpus),
     ...given('memoryDump', record.memoryDump),
     ...given('accessCredentials', record.accessCredentials),
+    ...given('migration', record.migration),
     ...given('gracePeriodSeconds', record.gracePeriodSeconds),
     ...given('gracePeriodStartedAt', record.gracePeriodStartedAt),
     ...given('markedForGracefulShutdown', record.markedForGracefulShutdown || undefined),

@@ -10,6 +10,8 @@ import { type EventTargets, handleEvent } from '../../src/launcher/events.js';
 import { GuestCommands } from '../../src/launcher/guest-commands.js';
 import { Lifecycle } from '../../src/launcher/lifecycle.js';
 import { DomainManager } from '../../src/launcher/manager.js';
+import { MigrationSource } from '../../src/launcher/migration/source.js';
+import { MigrationTarget } from '../../src/launcher/migration/target.js';
 import { Notifier } from '../../src/launcher/notify-client.js';
 import { type LauncherOptions, parseLauncherOptions } from '../../src/launcher/options.js';
 import type { PreparedDomain } from '../../src/launcher/prepare/domain.js';
@@ -56,6 +58,8 @@ export interface FakeLauncherParts {
   readonly guest: GuestCommands;
   readonly reporter: Reporter;
   readonly record: ReturnType<typeof newRecord>;
+  readonly source: MigrationSource;
+  readonly target: MigrationTarget;
   /** What the node agent heard, oldest first. */
   readonly heard: DomainEvent[];
   readonly k8sEvents: LauncherEvent[];
@@ -90,11 +94,25 @@ export async function fakeLauncherParts(prepare: () => Promise<PreparedDomain> =
   const sources = { options, env: {}, verbosity: 2, libvirtVersion: () => 11_003_000 };
   const manager = new DomainManager({ ...shared, run, sources, dhcp: { serve: async () => undefined }, qemuLogDir: '/nowhere', prepare });
   const lifecycle = new Lifecycle({ ...shared, manager, agent });
+  const source = new MigrationSource({
+    ...shared,
+    manager,
+    libvirtVersion: () => libvirt.version(),
+    mode: 'session',
+    sizeOf: async () => 0n,
+  });
+  const target = new MigrationTarget({
+    ...{ ...shared, manager, lifecycle, run, sources, prepare },
+    dhcp: { serve: async () => undefined },
+    podName: 'this-pod',
+    catchUp: () => reporter.devicesChanged(),
+  });
+  Object.assign(listener.targets, { source, target });
   const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain: DOMAIN });
   const states = async (): Promise<string[]> => {
     await reporter.refresh();
     await notifier.flush(1000);
     return heard.map(({ type, domain }) => `${type} ${domain?.status.status}/${domain?.status.reason}`);
   };
-  return { libvirt, session, manager, lifecycle, agent, guest, reporter, record, heard, k8sEvents, states };
+  return { libvirt, session, manager, lifecycle, agent, guest, reporter, record, source, target, heard, k8sEvents, states };
 }

@@ -73,13 +73,16 @@ export class Ladder implements Watch {
     this.#lastBytes = remainingBytes;
     // The guest runs on the target by now; to end this would end it.
     if (mode === 'PostCopy') return NOTHING;
-    const { options } = this.#migrating;
     const isLate = this.#deadlineMs > 0 && elapsedMs > this.#deadlineMs;
-    if (isLate && options.mayDisrupt && mode !== 'Paused') return this.#assist();
-    const stuckMs = elapsedMs - this.#progressAtMs;
+    if (isLate && this.#migrating.options.mayDisrupt && mode !== 'Paused') return this.#assist();
     // Most likely the network; pausing the guest would not help it.
-    if (options.progressTimeoutMs > 0 && stuckMs > options.progressTimeoutMs) return { kind: 'abort', reason: text.stuck(stuckMs) };
+    if (this.#isStuck(elapsedMs)) return { kind: 'abort', reason: text.stuck(elapsedMs - this.#progressAtMs) };
     return isLate ? { kind: 'abort', reason: text.late(this.#deadlineMs) } : NOTHING;
+  }
+
+  #isStuck(elapsedMs: number): boolean {
+    const { progressTimeoutMs } = this.#migrating.options;
+    return progressTimeoutMs > 0 && elapsedMs - this.#progressAtMs > progressTimeoutMs;
   }
 
   #assist(): Action {

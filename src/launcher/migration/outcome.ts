@@ -42,15 +42,17 @@ function reasonOf({ failure = '', givenUp, isCancelled }: Ending): string {
 }
 
 export function outcomeOf(report: MigrationReport, ending: Ending): MigrationReport {
-  const { abortStatus: _, ...kept } = report;
+  const { abortStatus, ...kept } = report;
   const ended = { ...kept, endTimestamp: metaTime(ending.now) };
+  const tooLate = abortStatus === ABORT.failed;
   const wasAsked = ending.isCancelled || ending.givenUp !== undefined;
   // It was quicker than the one who wanted its end.
-  if (ending.failure === undefined) return { ...ended, completed: true, ...(wasAsked ? { abortStatus: ABORT.failed } : {}) };
+  if (ending.failure === undefined) return { ...ended, completed: true, ...(wasAsked || tooLate ? { abortStatus: ABORT.failed } : {}) };
   return { ...ended, failed: true, failureReason: reasonOf(ending), ...(wasAsked ? { abortStatus: ABORT.succeeded } : {}) };
 }
 
-export const isUnderWay = (report: MigrationReport | undefined): report is MigrationReport =>
+/** Only the source knows when one began. */
+export const isUnderWay = (report: MigrationReport | undefined): report is MigrationReport & { startTimestamp: string } =>
   report?.startTimestamp !== undefined && report.endTimestamp === undefined;
 
 /** "failed: …" or "succeeded". */

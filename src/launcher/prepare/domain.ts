@@ -40,7 +40,7 @@ async function diskFacts(
 async function convert(ctx: Ctx, tools: PrepareTools, vmi: VirtualMachineInstance, facts: DomainFacts): Promise<XmlNode> {
   const draft = buildDomain(vmi, facts);
   const { disks, memoryBytes } = describeDomain(draft);
-  if (tools.isRunning !== true) await growImages(ctx, tools.run, vmi, disks);
+  if (tools.isRunning !== true && tools.isArriving !== true) await growImages(ctx, tools.run, vmi, disks);
   const probed = await probeDisks(vmi, await withoutAwaited(disks));
   return buildDomain(vmi, { ...facts, ...probed, translationCacheMiB: translationCacheMiB(BigInt(memoryBytes)) });
 }
@@ -50,6 +50,8 @@ export interface PrepareTools {
   readonly sources: FactSources;
   /** The guest runs: an interface whose network is not there yet is none yet, and does not keep the others from being changed. */
   readonly isRunning?: boolean;
+  /** The guest runs elsewhere and is to come here: images that both pods see are its, and are not touched. */
+  readonly isArriving?: boolean;
   readonly hooks?: Hooks;
 }
 

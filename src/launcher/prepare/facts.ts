@@ -60,7 +60,7 @@ async function allowedCpus(): Promise<number[]> {
   return parseCpuList(/^Cpus_allowed_list:\s*(.*)$/m.exec(status)?.[1] ?? '');
 }
 
-function topologyOf({ topology }: VmiOptions): HostTopology | undefined {
+export function topologyOf({ topology }: VmiOptions): HostTopology | undefined {
   if (!topology) return undefined;
   return {
     cells: (topology.numa_cells ?? []).map(({ id = 0, cpus = [], distances = [] }) => ({
