@@ -40,11 +40,12 @@ const flags = parseFlags(NAME, {
 const QEMU_TIMEOUT_SECONDS = 240;
 const QEMU_TIMEOUT_SPREAD = 120;
 
-const podContext = (facts: ClusterFacts, { vmi, pvcs, stateClaim }: Seen): PodContext => ({
+const podContext = (facts: ClusterFacts, { vmi, pvcs, stateClaim, configMaps }: Seen): PodContext => ({
   config: facts.config(),
   launcherImage: flags['launcher-image'],
   imageVolumes: facts.imageVolumes(),
   pvcs,
+  ...(configMaps ? { configMaps } : {}),
   ...(stateClaim?.metadata.name ? { backendStorageClaim: stateClaim.metadata.name } : {}),
   ...facts.namespace(vmi.metadata.namespace ?? ''),
   qemuTimeoutSeconds: QEMU_TIMEOUT_SECONDS + Math.floor(Math.random() * QEMU_TIMEOUT_SPREAD),

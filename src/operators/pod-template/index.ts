@@ -5,4 +5,5 @@ export { renderLauncherPod, renderMigrationTargetPod, renderTemporaryPod } from 
 export { controllerReference } from './metadata.js';
 export { MULTUS_NETWORKS, networkAnnotations } from './networks.js';
 export { needsBackendStorage, tracksBlocks } from './own-volumes.js';
+export { hookConfigMaps } from './sidecars.js';
 export { isHotplugged } from './volumes.js';

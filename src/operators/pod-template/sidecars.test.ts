@@ -63,8 +63,10 @@ describe('what a hook sidecar sees', () => {
 });
 
 it('refuses an annotation that is no list, and a script that is not there', () => {
-  const broken = annotated({ 'hooks.kubevirt.io/hookSidecars': '[' });
-  expect(() => renderLauncherPod(broken, context())).toThrow('is no JSON list');
+  for (const text of ['[', '{}', '"x"']) {
+    const broken = annotated({ 'hooks.kubevirt.io/hookSidecars': text });
+    expect(() => renderLauncherPod(broken, context())).toThrow('is no JSON list');
+  }
   expect(() => withHooks({ configMap: { name: 'gone', key: 'k', hookPath: '/usr/bin/onDefineDomain' } })).toThrow(
     'configmaps "gone" not found',
   );

@@ -32,12 +32,20 @@ interface HookSidecar {
 function annotated(vmi: VirtualMachineInstance): HookSidecar[] {
   const text = vmi.metadata.annotations?.[ANNOTATION.hookSidecars];
   if (!text) return [];
+  const refusal = (cause?: unknown): KvError =>
+    new KvError('Invalid', `annotation ${ANNOTATION.hookSidecars} of ${vmi.metadata.name} is no JSON list`, { cause });
+  let hooks: unknown;
   try {
-    return JSON.parse(text) as HookSidecar[];
+    hooks = JSON.parse(text);
   } catch (cause) {
-    throw new KvError('Invalid', `annotation ${ANNOTATION.hookSidecars} of ${vmi.metadata.name} is no JSON list`, { cause });
+    throw refusal(cause);
   }
+  if (Array.isArray(hooks)) return hooks as HookSidecar[];
+  throw refusal();
 }
+
+/** ConfigMaps that scripts of the VMI's hooks come from. */
+export const hookConfigMaps = (vmi: VirtualMachineInstance): string[] => annotated(vmi).flatMap(({ configMap }) => configMap?.name ?? []);
 
 /** One sidecar a binding plugin, however many interfaces use it. */
 function ofPlugins(vmi: VirtualMachineInstance, { config }: PodContext): HookSidecar[] {

@@ -20,10 +20,11 @@ import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { EXPECTATION_RECHECK_MS } from '../../runtime/expectations.js';
 import { changeFinalizers, finalizerOps } from '../../runtime/finalizers.js';
 import { deepEqual } from '../../runtime/patch.js';
-import { PERSISTENT_VOLUME_CLAIMS, PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
+import { CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
 import type { DataVolume } from '../data-volumes.js';
+import { hookConfigMaps } from '../pod-template/index.js';
 import { claimsOf, vmiKeyOfAttachment, worksFor } from './attachments.js';
 import { createPodOnce } from './create-pod.js';
 import { isTemporary } from './data-volumes.js';
@@ -127,6 +128,15 @@ function launcherPod(d: VmiDeps, seen: Seen): Pod {
   return named(d.renderPod(seen), seen.vmi);
 }
 
+/** Asked for when a pod needs them: nobody else looks at ConfigMaps, of which a cluster may have many. */
+async function withScripts(d: VmiDeps, seen: Seen): Promise<Seen> {
+  const { namespace = '' } = seen.vmi.metadata;
+  const names = hookConfigMaps(seen.vmi);
+  if (names.length === 0) return seen;
+  const found = await Promise.all(names.map(async (name) => ((await d.client.find(CONFIG_MAPS, `${namespace}/${name}`)) ? [name] : [])));
+  return { ...seen, configMaps: new Set(found.flat()) };
+}
+
 /** One that ended is another when it is needed again. */
 function temporaryPod(d: VmiDeps, seen: Seen): Pod {
   const before = seen.pods.filter(isTemporary).map(({ metadata }) => metadata.uid ?? '');
@@ -182,11 +192,11 @@ async function perform(d: VmiDeps, key: ObjectKey, seen: Seen, step: Step): Prom
     case 'createStateClaim':
       return { ...seen, stateClaim: await createStateClaim(d, seen.vmi) };
     case 'createPod': {
-      const pod = await createPod(d, key, seen, launcherPod(d, seen));
+      const pod = await createPod(d, key, seen, launcherPod(d, await withScripts(d, seen)));
       return { ...seen, pods: [...seen.pods, pod], pod };
     }
     case 'createTemporaryPod':
-      return { ...seen, pods: [...seen.pods, await createPod(d, key, seen, temporaryPod(d, seen))] };
+      return { ...seen, pods: [...seen.pods, await createPod(d, key, seen, temporaryPod(d, await withScripts(d, seen)))] };
     case 'deletePod':
       await deletePod(d, key, seen.vmi, step.pod);
       return seen;

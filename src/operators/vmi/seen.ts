@@ -15,6 +15,8 @@ export interface Seen {
   readonly pvcs: ReadonlyMap<string, PersistentVolumeClaim>;
   /** Claim that keeps firmware variables and TPM across restarts, where the VMI needs one and it is there. */
   readonly stateClaim?: PersistentVolumeClaim | undefined;
+  /** Those that exist of the ones that hooks of the VMI name; looked up when its pod is made. */
+  readonly configMaps?: ReadonlySet<string>;
   /** CDI's DataVolumes by name, in the VMI's namespace. */
   readonly dataVolumes: ReadonlyMap<string, DataVolume>;
   /** Storage classes that bind a claim only when a pod asks for it. */
