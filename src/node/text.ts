@@ -57,6 +57,8 @@ export const text = {
 
   noPlugFile: (volume: string, path: string): string =>
     `volume ${volume} has no ${path} in its attachment pod: the claim holds no disk image`,
+  awaitingPlugs: (names: string): string =>
+    `the guest starts once its hotpluggable volumes have come: waiting for ${names}; status.volumeStatus says what each waits for`,
   noPlugDevice: (volume: string, folder: string): string =>
     `volume ${volume} has no block device in ${folder} of its attachment pod: see kubectl describe of that pod`,
   plugExchanged: (volume: string): string =>

@@ -7,8 +7,8 @@ import type { Failure } from '../status/conditions.js';
 import type { PhaseDecision } from '../status/phase.js';
 import { text } from '../text.js';
 
-/** While a pod is this young, side containers that are not there yet are no news. */
-const SETTLE_MS = 60_000;
+/** Pods beside the launcher that are not up yet are no news while it is this young. */
+const SETTLE_MS: Readonly<Record<string, number>> = { ContainerDiskNotReady: 60_000, HotplugVolumesNotReady: 15_000 };
 const NO_FIRMWARE = 'EFI OVMF rom missing';
 
 /** undefined: nothing that a user should see; a failure shown before stays until a step succeeds. */
@@ -21,7 +21,7 @@ export function failureOf(err: unknown, vmi: VirtualMachineInstance, ageMs: numb
 /** Lost races and silent launchers settle by themselves or are noticed by the watchdog. */
 function isPassing(err: unknown, ageMs: number): boolean {
   if (hasCode(err, 'Conflict', 'LauncherUnreachable', 'Timeout')) return true;
-  return isKvError(err) && err.reason === 'ContainerDiskNotReady' && ageMs < SETTLE_MS;
+  return isKvError(err) && ageMs < (SETTLE_MS[err.reason ?? ''] ?? 0);
 }
 
 function shownBefore(vmi: VirtualMachineInstance): Failure | undefined {

@@ -18,7 +18,7 @@ import type { Launchers } from '../launchers/launchers.js';
 import type { NetworkJournal } from '../network/journal.js';
 import type { NetworkSettings } from '../network/request.js';
 import { type NetworkSetup, networkTargetOf } from '../network/setup.js';
-import { isPlugging } from '../status/volumes.js';
+import { awaitedPlugs, isPlugging } from '../status/volumes.js';
 import { text } from '../text.js';
 import type { Action } from './decide.js';
 import { decideIoErrorRetry } from './io-errors.js';
@@ -131,7 +131,19 @@ async function allOrFirstError<T extends readonly unknown[]>(work: { readonly [K
 async function start(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
   await prepare(deps, ctx, launcher, vmi);
   await requireKvm(deps, launcher);
+  await plugVolumes(deps, ctx, launcher, vmi);
+  requirePlugs(vmi);
   await sync(deps, ctx, launcher, vmi);
+}
+
+/** A guest starts with all its disks: it may boot from one of them. */
+function requirePlugs(vmi: Vmi): void {
+  const names = awaitedPlugs(vmi);
+  if (names.length === 0) return;
+  throw new KvError('NotReady', text.awaitingPlugs(names.join(', ')), {
+    reason: 'HotplugVolumesNotReady',
+    retry: { afterMs: SOCKET_POLL_MS },
+  });
 }
 
 async function requireKvm(deps: PerformDeps, launcher: Launcher): Promise<void> {

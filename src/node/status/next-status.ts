@@ -9,7 +9,7 @@ import { type Failure, nextConditions } from './conditions.js';
 import { nextInterfaces } from './interfaces.js';
 import { type MigrationFacts, migrationMethod } from './migratable.js';
 import type { PhaseDecision } from './phase.js';
-import { nextMemory, nextVolumeStatus } from './volumes.js';
+import { type DiskReport, hasPlugs, nextMemory, nextVolumeStatus } from './volumes.js';
 
 export interface StatusFacts extends MigrationFacts {
   readonly domain: DomainReport | undefined;
@@ -37,7 +37,7 @@ export function nextStatus(facts: StatusFacts): Status {
     // Only a domain can say that a guest's file systems are thawed again: by no longer saying that they are frozen.
     ...(domain === undefined && fsFreezeStatus !== undefined ? { fsFreezeStatus } : {}),
     ...phaseFields(vmi, decision, now),
-    ...(domain === undefined ? {} : domainFields(facts, domain)),
+    ...(domain === undefined ? fieldsBeforeStart(facts) : domainFields(facts, domain)),
     // No conditions before and none now must compare as equal.
     ...(conditions.length === 0 && vmi.status?.conditions === undefined ? {} : { conditions }),
   };
@@ -50,6 +50,17 @@ function phaseFields(vmi: VirtualMachineInstance, { phase, failure }: PhaseDecis
     phase,
     phaseTransitionTimestamps: [...(vmi.status?.phaseTransitionTimestamps ?? []), transition],
     ...(failure ? { reason: failure.reason } : {}),
+  };
+}
+
+const NO_DISKS: DiskReport = { spec: { disks: [] } };
+
+/** Volumes that come by a pod of their own need to be told what that pod needs to know, and are told how far they have come. */
+function fieldsBeforeStart({ vmi, selinuxContext, plugged, now }: StatusFacts): Partial<Status> {
+  if (!hasPlugs(vmi)) return {};
+  return {
+    volumeStatus: nextVolumeStatus(vmi, NO_DISKS, { now, ...(plugged ? { plugged } : {}) }),
+    ...(selinuxContext === undefined ? {} : { selinuxContext }),
   };
 }
 

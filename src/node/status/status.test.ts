@@ -6,7 +6,7 @@ import { nextInterfaces } from './interfaces.js';
 import { liveMigratable, migrationMethod, storageLiveMigratable } from './migratable.js';
 import { nextStatus, type StatusFacts } from './next-status.js';
 import { decidePhase } from './phase.js';
-import { nextMemory, nextVolumeStatus } from './volumes.js';
+import { awaitedPlugs, nextMemory, nextVolumeStatus } from './volumes.js';
 
 const POD = new Map([['default', { iface: 'eth0', podIP: '10.244.0.5', podIPs: ['10.244.0.5', 'fd00::5'], networkState: 2 as const }]]);
 
@@ -54,6 +54,19 @@ describe('nextStatus', () => {
       memory: { guestAtBoot: '128Mi', guestCurrent: '128Mi' },
       selinuxContext: 'none',
     });
+  });
+
+  it('follows the volumes of a guest that starts with hotpluggable ones before there is a domain', () => {
+    const volumes = [{ name: 'root', persistentVolumeClaim: { claimName: 'root', hotpluggable: true } }];
+    const entry = (phase: string): VolumeStatus => ({ name: 'root', target: '', phase, hotplugVolume: { attachPodUID: 'hp' } });
+    const vmi = (phase: string): VirtualMachineInstance =>
+      nodeVmi({ spec: { volumes }, status: { phase: 'Scheduled', volumeStatus: [entry(phase)] } });
+    const plugged = { there: new Set(['root']), failures: new Map<string, string>() };
+    expect(awaitedPlugs(vmi('AttachedToNode'))).toEqual(['root']);
+    const status = nextStatus({ ...facts(vmi('AttachedToNode')), plugged });
+    expect([status.volumeStatus?.[0]?.phase, status.selinuxContext, status.phase]).toEqual(['MountedToPod', 'none', 'Scheduled']);
+    expect(awaitedPlugs(vmi('MountedToPod'))).toEqual([]);
+    expect(nextStatus(facts(nodeVmi({ status: { phase: 'Scheduled' } }))).selinuxContext).toBeUndefined();
   });
 
   it('is equal the second time', () => {
