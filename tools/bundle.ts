@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Metafile } from 'esbuild';
+import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { standIns } from './bundle-plugins.js';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -49,29 +49,45 @@ export function existingProcesses(): string[] {
   return PROCESSES.filter((process) => existsSync(entryOf(process)));
 }
 
+/** How every process is bundled. */
+const OPTIONS = {
+  absWorkingDir: ROOT,
+  tsconfig: join(ROOT, 'tsconfig.json'),
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'esm',
+  mainFields: ['module', 'main'],
+  external: EXTERNAL,
+  plugins: [standIns],
+  loader: { '.proto': 'text' },
+  banner: { js: `#!/usr/bin/env node\n${BANNER}` },
+  legalComments: 'none',
+  // Names stay, so that a stack says where it was. Comments and blanks would only be kept in memory, for every VM.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  // Node shows the whole line in which something failed.
+  lineLimit: 200,
+  logLevel: 'warning',
+} as const satisfies BuildOptions;
+
 export async function bundleAll(outDir = BUNDLE_DIR): Promise<Bundle[]> {
   await mkdir(outDir, { recursive: true });
   await writeFile(join(outDir, 'package.json'), `${JSON.stringify({ type: 'module' })}\n`);
   // One build for all: what they share is parsed once.
   const { metafile } = await build({
+    ...OPTIONS,
     entryPoints: Object.fromEntries(existingProcesses().map((process) => [process, entryOf(process)])),
     outdir: outDir,
-    absWorkingDir: ROOT,
-    tsconfig: join(ROOT, 'tsconfig.json'),
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    external: EXTERNAL,
-    plugins: [standIns],
-    loader: { '.proto': 'text' },
-    banner: { js: `#!/usr/bin/env node\n${BANNER}` },
-    legalComments: 'none',
-    logLevel: 'warning',
     metafile: true,
   });
   return describeAll(metafile);
+}
+
+/** One file out of a program that is no process of ours, bundled as those are. */
+export async function bundleOne(entry: string, outfile: string): Promise<string> {
+  await build({ ...OPTIONS, entryPoints: [entry], outfile });
+  return outfile;
 }
 
 /** Name, size and external packages of each bundle out of esbuild's report. */

@@ -2,7 +2,7 @@
 // its own, as user 107. For benchmarks: tells when it became ready and what its processes take, and answers commands.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, chown, copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { KvError } from '../../src/base/errors.js';
 import { type CmdClient, createCmdClient } from '../../src/rpc/index.js';
 import { familyOf, type ProcessMemory, processMemory } from './memory.js';
 
-const QEMU_USER = 107;
+export const QEMU_USER = 107;
 const DIRS = ['kubevirt-private', 'kubevirt', 'kubevirt/sockets', 'kubevirt/container-disks', 'kubevirt-ephemeral-disks', 'libvirt'];
 const POLL_MS = 5;
 const TIMEOUT_MS = 60_000;
@@ -26,6 +26,7 @@ mount -t tmpfs tmpfs "$dir/root/tmp"
 mount -t proc proc "$dir/root/proc"
 mount -t sysfs sysfs "$dir/root/sys"
 mount --rbind /dev "$dir/root/dev"
+if [ -f "$dir/virt-launcher.js" ]; then mount --bind "$dir/virt-launcher.js" "$dir/root/app/virt-launcher.js"; fi
 ip link set lo up
 : > "$dir/started"
 exec chroot --userspec=${QEMU_USER}:${QEMU_USER} --groups= "$dir/root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
@@ -60,8 +61,16 @@ function kill(pid: number): void {
   }
 }
 
+interface Options {
+  readonly program?: string;
+  /** Fills the container's /run before it starts. */
+  readonly prepare?: (run: string) => Promise<void>;
+}
+
 export class ImageLauncher {
   readonly client: CmdClient;
+  /** The container's /run. */
+  readonly run: string;
   readonly #dir: string;
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown>;
@@ -69,14 +78,15 @@ export class ImageLauncher {
 
   private constructor(dir: string, child: ChildProcess) {
     this.#dir = dir;
+    this.run = join(dir, 'run');
     this.#child = child;
     this.client = createCmdClient(this.#socket);
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (this.#output += chunk.toString()));
     this.#exit = new Promise((done) => child.once('close', done));
   }
 
-  /** `root` is the image's file system; nothing is written to it. */
-  static async start(root: string): Promise<ImageLauncher> {
+  /** `root` is the image's file system; nothing is written to it. `program` takes the place of the image's bundle. */
+  static async start(root: string, { program, prepare }: Options = {}): Promise<ImageLauncher> {
     const dir = await mkdtemp(join(tmpdir(), 'image-launcher-'));
     await chmod(dir, 0o755);
     for (const sub of ['root', 'run']) await mkdir(join(dir, sub));
@@ -84,6 +94,8 @@ export class ImageLauncher {
       await mkdir(join(dir, 'run', sub));
       await chown(join(dir, 'run', sub), QEMU_USER, QEMU_USER);
     }
+    if (program !== undefined) await copyFile(program, join(dir, 'virt-launcher.js'));
+    await prepare?.(join(dir, 'run'));
     const namespaces = ['--mount', '--net', '--pid', '--fork', '--propagation', 'private'];
     const identity = ['--name', 'vm1', '--namespace', 'default', '--uid', 'uid-1', '--allow-emulation'];
     const command = ['sh', '-c', ENTER, 'sh', dir, root, ...identity];
@@ -91,7 +103,7 @@ export class ImageLauncher {
   }
 
   get #socket(): string {
-    return join(this.#dir, 'run/kubevirt/sockets/launcher-sock');
+    return join(this.run, 'kubevirt/sockets/launcher-sock');
   }
 
   async ready(): Promise<Readiness> {
@@ -104,6 +116,11 @@ export class ImageLauncher {
     const cpu = this.#pids.reduce((sum, pid) => sum + cpuNs(pid), 0);
     // Publishing is a renaming, which the socket's change time tells.
     return { ms: statSync(this.#socket).ctimeMs - statSync(join(this.#dir, 'started')).mtimeMs, cpuMs: cpu / 1e6 };
+  }
+
+  /** What it printed so far. */
+  get output(): string {
+    return this.#output;
   }
 
   get #pids(): number[] {

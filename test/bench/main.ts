@@ -1,9 +1,11 @@
-// `npm run bench -- admission|boot|footprint|idle|launcher-start|streams [--json] [--keep] [--requests N]`: measures, on the local cluster where one is needed, and
-// prints tables on standard output, or the raw data with --json; progress goes to standard error. Only argv and the exit code live here.
+// `npm run bench -- admission|agent-polling|boot|footprint|idle|launcher-start|streams [--json] [--keep] [--requests N]`: measures, on the local
+// cluster where one is needed, and prints tables on standard output, or the raw data with --json; progress goes to standard error. Only argv and the
+// exit code live here.
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../src/base/errors.js';
 import { timedLog } from '../cluster/progress.js';
 import { admission } from './admission.js';
+import { agentPolling } from './agent-polling.js';
 import { boot } from './boot.js';
 import { footprint } from './footprint.js';
 import { idle } from './idle.js';
@@ -17,6 +19,7 @@ const BENCHES: Readonly<Record<string, (bench: Bench) => Promise<Report>>> = { b
 const STANDALONE: Readonly<Record<string, (options: { readonly requests: number }) => Promise<Report>>> = {
   admission: ({ requests }) => admission(requests),
   streams,
+  'agent-polling': agentPolling,
 };
 const USAGE = `usage: npm run bench -- ${[...Object.keys(BENCHES), ...Object.keys(STANDALONE)].join('|')} [--json] [--keep] [--requests N]`;
 

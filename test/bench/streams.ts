@@ -1,6 +1,7 @@
 // Fifty consoles for two hours of the guests' time, with more traffic than a person makes: what the process holds meanwhile, and how
 // many bytes a second go through one virt-api and one node agent on one core. Needs no cluster.
-import { type Held, runConsoleLoad } from '../load/console-load.js';
+import { runConsoleLoad } from '../load/console-load.js';
+import type { Held } from '../load/held.js';
 import { type Report, report } from './report.js';
 import { mebibytes } from './table.js';
 

@@ -2,7 +2,8 @@
 // and what is told when virt-api goes.
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type ConsoleStack, held, runConsoleLoad, startConsoles } from './console-load.js';
+import { type ConsoleStack, runConsoleLoad, startConsoles } from './console-load.js';
+import { held } from './held.js';
 
 const MIB = 1024 * 1024;
 

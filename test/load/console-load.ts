@@ -2,14 +2,12 @@
 // of the guests'. An hour of traffic in as little time as it takes; the clock of keep-alive runs quicker too, but not so quick that a
 // busy machine's pauses look like dead peers. Used by the unit test and by the bench; counts what the process holds.
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { WebSocket } from 'ws';
 import type { KubeObject, VirtualMachineInstance } from '../../src/api/index.js';
 import { type Clock, systemClock } from '../../src/base/clock.js';
@@ -22,17 +20,11 @@ import { newLauncher } from '../../src/node/launchers/launcher.js';
 import type { KubeClient } from '../../src/runtime/types.js';
 import { AGENT_CERTIFICATE_NAME, DEFAULT_HEADERS, subresourceApi } from '../../src/subresources/index.js';
 import { type TestCa, type TestCertificate, testCa } from '../fakes/certificates.js';
+import { collect, type Held, held } from './held.js';
 
 const CLIENT_NAME = 'kubevirt.io:system:client:virt-handler';
 const SECONDS_PER_TICK = 5;
 const CLOCK_FACTOR = 20;
-
-/** What the process holds after a garbage collection. */
-export interface Held {
-  readonly rssBytes: number;
-  readonly heapBytes: number;
-  readonly descriptors: number;
-}
 
 export interface LoadOptions {
   readonly consoles: number;
@@ -55,17 +47,6 @@ export interface LoadFigures {
   readonly after: Held;
   /** Consoles whose bytes were not those that their guest sent. */
   readonly damaged: number;
-}
-
-function collect(): () => void {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as () => void;
-}
-
-export function held(gc = collect()): Held {
-  gc();
-  const { rss, heapUsed, external } = process.memoryUsage();
-  return { rssBytes: rss, heapBytes: heapUsed + external, descriptors: readdirSync('/proc/self/fd').length };
 }
 
 /** Time that passes so many times as fast. */
