@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { guest } from '../../../test/builders/domain.js';
-import type { AccessCredential, Volume } from '../../api/index.js';
-import { type CloudInitFacts, cloudInitSecretDirs, renderCloudInit } from './cloud-init.js';
+import type { AccessCredential, VirtualMachineInstance, Volume } from '../../api/index.js';
+import { type CloudInitFacts, cloudInitSecretDirs, renderCloudInit, requireCloudInitKeys, type SecretFiles } from './cloud-init.js';
 
 const UUID = '00000000-0000-4000-8000-000000000000';
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -165,5 +165,29 @@ describe('SSH keys', () => {
     const all = withVolume(volume, { spec: { accessCredentials: [credential('a', 'noCloud'), credential('b', 'configDrive')] } });
     expect(cloudInitSecretDirs(all)).toEqual(['ci', 'a-access-cred']);
     expect(cloudInitSecretDirs(guest())).toEqual([]);
+  });
+});
+
+describe('requireCloudInitKeys', () => {
+  const seeded = (source: object): VirtualMachineInstance => ({
+    metadata: { name: 'vm' },
+    spec: { domain: { devices: {} }, volumes: [{ name: 'seed', cloudInitNoCloud: source }] },
+  });
+  const both = seeded({ secretRef: { name: 'user' }, networkDataSecretRef: { name: 'net' } });
+  const content = new Uint8Array([1]);
+  it.each<[string, VirtualMachineInstance, SecretFiles, RegExp | undefined]>([
+    ['all there, in either spelling', both, { userData: content, networkdata: content }, undefined],
+    [
+      'no network data',
+      both,
+      { userdata: content },
+      /Secret net \(networkDataSecretRef of volume seed\) has no key networkdata: add it and/,
+    ],
+    ['no user data', both, { networkdata: content }, /Secret user \(secretRef of volume seed\) has no key userdata/],
+    ['no secret asked for', seeded({ userData: 'x' }), {}, undefined],
+  ])('%s', (_, vmi, files, message) => {
+    const check = (): void => requireCloudInitKeys(vmi, { seed: files });
+    if (message) expect(check).toThrow(message);
+    else expect(check).not.toThrow();
   });
 });

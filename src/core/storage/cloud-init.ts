@@ -102,8 +102,8 @@ interface Contents {
 }
 
 function contents({ name, given }: CloudInitVolume, secret: SecretFiles | undefined): Contents {
-  const secretUser = given.secretRef && firstOf(secret, ['userdata', 'userData']);
-  const secretNetwork = given.networkDataSecretRef && firstOf(secret, ['networkdata', 'networkData']);
+  const secretUser = given.secretRef && firstOf(secret, KEYS.secretRef);
+  const secretNetwork = given.networkDataSecretRef && firstOf(secret, KEYS.networkDataSecretRef);
   if (given.secretRef && given.networkDataSecretRef && !secretUser && !secretNetwork) {
     throw new KvError('Invalid', `no cloud-init data-source found at volume: ${name}: its secrets hold neither userdata nor networkdata`);
   }
@@ -114,6 +114,20 @@ function contents({ name, given }: CloudInitVolume, secret: SecretFiles | undefi
     throw new KvError('Invalid', `${fields}: volume ${name} has none, nor do its secrets`);
   }
   return { user, network };
+}
+
+const KEYS = { secretRef: ['userdata', 'userData'], networkDataSecretRef: ['networkdata', 'networkData'] } as const;
+
+/** Throws Invalid for a secret that the VMI names and that lacks what it is named for: the guest would start without its network. */
+export function requireCloudInitKeys(vmi: VirtualMachineInstance, secrets: CloudInitFacts['secrets']): void {
+  const volume = cloudInitVolume(vmi);
+  if (!volume) return;
+  for (const field of ['secretRef', 'networkDataSecretRef'] as const) {
+    const reference = volume.given[field];
+    if (!reference || firstOf(secrets[volume.name], KEYS[field])) continue;
+    const what = `Secret ${reference.name} (${field} of volume ${volume.name}) has no key ${KEYS[field][0]}`;
+    throw new KvError('Invalid', `${what}: add it and restart the VM, as a running pod keeps what it was given of a secret`);
+  }
 }
 
 const firstOf = (files: SecretFiles | undefined, names: readonly string[]): Uint8Array | undefined =>

@@ -14,6 +14,7 @@ import {
   type PreparedDiskFacts,
   planPreparedDisks,
   renderCloudInit,
+  requireCloudInitKeys,
   type SecretFiles,
   secretDir,
 } from '../../core/storage/index.js';
@@ -108,6 +109,7 @@ async function writeIso(ctx: Ctx, run: Run, { isoPath, volumeId, files }: CloudI
 /** The cloud-init ISO, if the VMI has such a volume. Made before the domain is defined, kept for its life. */
 export async function makeCloudInit(ctx: Ctx, run: Run, vmi: VirtualMachineInstance, hooks?: Hooks): Promise<void> {
   const secrets = await readSecrets(cloudInitSecretDirs(vmi));
+  requireCloudInitKeys(vmi, secrets);
   const iso = renderCloudInit(vmi, { secrets, fallbackUuid: randomUUID() });
   if (iso) await once(iso.isoPath, async () => writeIso(ctx, run, (await hooks?.preCloudInitIso(iso, vmi)) ?? iso));
 }
