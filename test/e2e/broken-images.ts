@@ -30,6 +30,7 @@ const CONTENT = {
     { path: 'disk/b.img', mode: 0o644, data: Buffer.alloc(512) },
   ],
   backingFile: [DISK, { path: 'disk/disk.qcow2', mode: 0o644, data: withBackingFile('/etc/passwd') }],
+  leadsOut: [DISK, { path: 'disk/disk.img', mode: 0o777, linkTo: '/etc/passwd' }],
   unreadable: [DISK, { path: 'disk/disk.img', mode: 0o600, data: Buffer.alloc(512) }],
 } satisfies Readonly<Record<string, readonly TarEntry[]>>;
 

@@ -9,7 +9,7 @@ const TOOL_IMAGE = 'localhost/kubevirt-ts/busybox:1';
 const LABELS = { journey: 'volumes' };
 
 const meta = (name: string): object => ({ name, namespace: NAMESPACE, labels: LABELS });
-const core = (kind: string, name: string, rest: object): object => ({ apiVersion: 'v1', kind, metadata: meta(name), ...rest });
+export const core = (kind: string, name: string, rest: object): object => ({ apiVersion: 'v1', kind, metadata: meta(name), ...rest });
 
 export function claim(name: string, storage: string, spec: object = {}): object {
   return core('PersistentVolumeClaim', name, {
@@ -28,22 +28,47 @@ export function fillPod(name: string, claims: Readonly<Record<string, Readonly<R
       ...(file.endsWith('.img') ? [`/bin/busybox truncate -s 1M /${claimName}/${file}`] : []),
     ]),
   );
-  const names = Object.keys(claims);
+  return shellPod(name, Object.keys(claims), commands);
+}
+
+const claimVolumes = (names: readonly string[]): object[] =>
+  names.map((each) => ({ name: each, persistentVolumeClaim: { claimName: each } }));
+
+/** Copies the tiny guest's disk to a claim. */
+export const bootPod = (name: string, claimName: string): object =>
+  shellPod(name, [claimName], [`cp /image/disk/disk.img /${claimName}/disk.img`], {
+    volumes: [{ name: 'image', image: { reference: TINY_IMAGE, pullPolicy: 'Never' } }],
+    mounts: [{ name: 'image', mountPath: '/image' }],
+  });
+
+interface More {
+  readonly node?: string;
+  readonly volumes?: readonly object[];
+  readonly mounts?: readonly object[];
+}
+
+/** Runs the commands with each claim mounted below its name, and ends. */
+export function shellPod(
+  name: string,
+  names: readonly string[],
+  commands: readonly string[],
+  { node = NODE, volumes = [], mounts = [] }: More = {},
+): object {
   return core('Pod', name, {
     spec: {
       restartPolicy: 'Never',
       terminationGracePeriodSeconds: 0,
-      nodeSelector: { 'kubernetes.io/hostname': NODE },
+      nodeSelector: { 'kubernetes.io/hostname': node },
       containers: [
         {
           name: 'fill',
           image: TOOL_IMAGE,
           imagePullPolicy: 'Never',
           command: ['sh', '-ec', commands.join('\n')],
-          volumeMounts: names.map((each) => ({ name: each, mountPath: `/${each}` })),
+          volumeMounts: [...names.map((each) => ({ name: each, mountPath: `/${each}` })), ...mounts],
         },
       ],
-      volumes: names.map((each) => ({ name: each, persistentVolumeClaim: { claimName: each } })),
+      volumes: [...claimVolumes(names), ...volumes],
     },
   });
 }
@@ -69,23 +94,30 @@ cat >/bin/put <<'END'
 echo "$2" | dd of=$(device $1) conv=notrunc 2>/dev/null; sync
 END
 cat >/bin/share <<'END'
-mkdir -p /$1; mount -t virtiofs $1 /$1; cat /$1/$2
+mkdir -p /$1; mount -t virtiofs $1 /$1; head -c 200 /$1/$2
 END
 chmod 755 /bin/device /bin/show /bin/show-iso /bin/share /bin/put
 echo tools-are-there
 `;
 
+const NETWORK = 'version: 2\n';
+export const NETWORK_JSON = '{"links":[]}';
+export const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
 export const CONFIG: readonly object[] = [
   core('ConfigMap', 'vol-greeting', { data: { greeting: 'hello from a config map' } }),
   core('ConfigMap', 'vol-answers', { data: { 'Autounattend.xml': '<unattend/>' } }),
+  core('Secret', 'vol-answers', { stringData: { 'unattend.xml': '<from-a-secret/>' } }),
   core('Secret', 'vol-password', { stringData: { password: 's3cret' } }),
   core('Secret', 'vol-tools', { stringData: { userdata: GUEST_TOOLS } }),
+  core('Secret', 'vol-net', { stringData: { networkdata: NETWORK } }),
+  core('Secret', 'vol-drive', { stringData: { userData: '#!/bin/sh\necho hi\n', networkData: NETWORK_JSON } }),
   core('ServiceAccount', 'vol-reader', {}),
   core('Secret', 'vol-keys', { stringData: { key1: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGq0 tester@example' } }),
   core('Secret', 'vol-no-key', { stringData: { other: 'x' } }),
 ];
 
-interface Attached {
+export interface Attached {
   readonly name: string;
   /** The source, as a volume has it. */
   readonly source: object;
@@ -130,19 +162,23 @@ export function guest(
   };
 }
 
-const root: Attached = { name: 'root', source: { containerDisk: { image: TINY_IMAGE } }, as: 'root' };
+export const root: Attached = { name: 'root', source: { containerDisk: { image: TINY_IMAGE } }, as: 'root' };
+
+const pvc = (claimName: string, rest: object = {}): object => ({ persistentVolumeClaim: { claimName, ...rest } });
+const hostImage = (hostDir: string): object => ({ hostDisk: { path: `${hostDir}/host.img`, type: 'DiskOrCreate', capacity: '8Mi' } });
 
 /** Every kind of volume that a disk can show, and what one guest sees of them as directories. */
 export const everyVolume = (hostDir: string): object =>
   guest('vol-all', [
     root,
-    { name: 'seed', source: { cloudInitNoCloud: { secretRef: { name: 'vol-tools' } } } },
-    { name: 'fs', source: { persistentVolumeClaim: { claimName: 'vol-fs' } } },
-    { name: 'blk', source: { persistentVolumeClaim: { claimName: 'vol-blk' } } },
+    { name: 'seed', source: { cloudInitNoCloud: { secretRef: { name: 'vol-tools' }, networkDataSecretRef: { name: 'vol-net' } } } },
+    { name: 'fs', source: pvc('vol-fs') },
+    { name: 'blk', source: pvc('vol-blk') },
     { name: 'dv', source: { dataVolume: { name: 'vol-imported' } } },
-    { name: 'eph', source: { ephemeral: { persistentVolumeClaim: { claimName: 'vol-filled' } } } },
+    { name: 'qcow', source: pvc('vol-qcow') },
+    { name: 'eph', source: { ephemeral: pvc('vol-filled') } },
     { name: 'empty', source: { emptyDisk: { capacity: '16Mi' } } },
-    { name: 'host', source: { hostDisk: { path: `${hostDir}/host.img`, type: 'DiskOrCreate', capacity: '8Mi' } } },
+    { name: 'host', source: hostImage(hostDir) },
     { name: 'cm', source: { configMap: { name: 'vol-greeting', volumeLabel: 'greetings' } } },
     { name: 'sec', source: { secret: { secretName: 'vol-password' } } },
     { name: 'down', source: { downwardAPI: { fields: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } } },
@@ -150,28 +186,49 @@ export const everyVolume = (hostDir: string): object =>
     { name: 'sysprep', source: { sysprep: { configMap: { name: 'vol-answers' } } } },
     { name: 'shared-cm', source: { configMap: { name: 'vol-greeting' } }, as: 'filesystem' },
     { name: 'shared-sec', source: { secret: { secretName: 'vol-password' } }, as: 'filesystem' },
-    { name: 'shared-fs', source: { persistentVolumeClaim: { claimName: 'vol-shared' } }, as: 'filesystem' },
+    { name: 'shared-fs', source: pvc('vol-shared'), as: 'filesystem' },
   ]);
 
-/** Starts from a kernel in an image; its only disk is a ConfigDrive. */
-export const fromKernel = (): object =>
-  guest(
-    'vol-kernel',
-    [{ name: 'config', source: { cloudInitConfigDrive: { userData: '#!/bin/sh\necho hi\n', networkData: '{"links":[]}' } } }],
+/** The same disks once more, and what one guest can have only once in another form. */
+export const everyVolumeAgain = (hostDir: string): object =>
+  guest('vol-again', [
+    root,
+    { name: 'seed', source: { cloudInitNoCloud: { userDataBase64: base64(GUEST_TOOLS), networkDataBase64: base64(NETWORK) } } },
+    { name: 'fs', source: pvc('vol-fs') },
+    { name: 'blk', source: pvc('vol-blk') },
+    { name: 'ro', source: pvc('vol-imported', { readOnly: true }) },
+    { name: 'eph', source: { ephemeral: pvc('vol-filled') } },
+    { name: 'empty', source: { emptyDisk: { capacity: '16Mi' } } },
+    { name: 'host', source: hostImage(hostDir) },
+    { name: 'none', source: { configMap: { name: 'vol-absent', optional: true } } },
+    { name: 'sysprep', source: { sysprep: { secret: { name: 'vol-answers' } } } },
+    { name: 'metrics', source: { downwardMetrics: {} } },
     {
-      domain: {
-        firmware: {
-          kernelBoot: {
-            kernelArgs: 'console=ttyS0,115200 quiet no_timer_check vol.marker=kernel-boot',
-            container: { image: TINY_IMAGE, kernelPath: '/boot/vmlinuz', initrdPath: '/boot/initrd' },
-          },
+      name: 'shared-down',
+      source: { downwardAPI: { fields: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } },
+      as: 'filesystem',
+    },
+    { name: 'shared-sa', source: { serviceAccount: { serviceAccountName: 'vol-reader' } }, as: 'filesystem' },
+  ]);
+
+/** Starts from a kernel in an image; its disks are a ConfigDrive and what `more` names. */
+export const fromKernel = (name: string, config: object, more: readonly Attached[] = []): object =>
+  guest(name, [{ name: 'config', source: { cloudInitConfigDrive: config } }, ...more], {
+    domain: {
+      firmware: {
+        kernelBoot: {
+          kernelArgs: 'console=ttyS0,115200 quiet no_timer_check vol.marker=kernel-boot',
+          container: { image: TINY_IMAGE, kernelPath: '/boot/vmlinuz', initrdPath: '/boot/initrd' },
         },
       },
-      spec: {
-        accessCredentials: [{ sshPublicKey: { source: { secret: { secretName: 'vol-keys' } }, propagationMethod: { configDrive: {} } } }],
-      },
     },
-  );
+    spec: {
+      accessCredentials: [{ sshPublicKey: { source: { secret: { secretName: 'vol-keys' } }, propagationMethod: { configDrive: {} } } }],
+    },
+  });
+
+/** Its root disk comes by an attachment pod, before the guest starts. */
+export const fromPlug = (): object => guest('vol-plug', [{ name: 'root', source: pvc('vol-boot', { hotpluggable: true }), as: 'root' }]);
 
 const DEBIAN_USER_DATA = `#cloud-config
 hostname: from-cloud-init
@@ -206,26 +263,3 @@ export const cloudGuest = (): object =>
       },
     },
   );
-
-/** VMI → what it must say about its volume. */
-export function brokenGuests(images: Readonly<Record<'twoFiles' | 'backingFile' | 'unreadable', string>>, hostDir: string) {
-  const broken = (name: string, source: object, message: RegExp) => ({
-    name: `vol-bad-${name}`,
-    vmi: guest(`vol-bad-${name}`, [root, { name: 'bad', source }]),
-    message,
-  });
-  return [
-    broken('claim', { persistentVolumeClaim: { claimName: 'vol-nowhere' } }, /vol-nowhere/),
-    broken('two', { containerDisk: { image: images.twoFiles } }, /container disk bad: exactly one file .* found 2/),
-    broken('backing', { containerDisk: { image: images.backingFile } }, /container disk bad has a backing file/),
-    broken('mode', { containerDisk: { image: images.unreadable } }, /cannot open the disk image of container disk bad: EACCES/),
-    broken('import', { dataVolume: { name: 'vol-shared' } }, /no disk\.img on PersistentVolumeClaim vol-shared for volume bad/),
-    broken(
-      'space',
-      { hostDisk: { path: `${hostDir}/huge.img`, type: 'DiskOrCreate', capacity: '900Ti' } },
-      /disk of volume bad on host path .*huge\.img, not enough space/,
-    ),
-    broken('key', { cloudInitNoCloud: { secretRef: { name: 'vol-no-key' } } }, /volume bad has none, nor do its secrets/),
-    broken('answers', { sysprep: { configMap: { name: 'vol-greeting' } } }, /volume bad must hold one of autounattend\.xml/),
-  ];
-}

@@ -4,11 +4,14 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { Pod } from '../../../src/api/index.js';
 import { withGates } from '../gates.js';
+import { expectConfigDrive, inGuest } from '../guest-session.js';
 import { apply, Console, cluster, eventually, kubectl, list, NAMESPACE } from '../harness.js';
 import { tinyVm } from '../manifests.js';
 import { waitRunning } from '../vm-waits.js';
+import { CONFIG, fromKernel } from '../volume-objects.js';
 
 const NAME = 'side-disk';
+const KERNEL = 'side-kernel';
 const NODE = 'node1';
 const GRACE_SECONDS = 15;
 /** The launcher gets this much more than the guest, and the kubelet needs a moment. */
@@ -49,8 +52,20 @@ async function bootAndDelete(): Promise<void> {
   expect(await diskMounts(uid)).toEqual([]);
 }
 
+async function bootKernel(): Promise<void> {
+  const secret = { name: 'vol-drive' };
+  await apply(...CONFIG, fromKernel(KERNEL, { secretRef: secret, networkDataSecretRef: secret }));
+  await inGuest(KERNEL, (console) => expectConfigDrive(console, KERNEL));
+  const [pod] = await list<Pod>('pods', '-n', NAMESPACE, '-l', `vm=${KERNEL}`);
+  expect(pod?.spec?.containers.map(({ name }) => name)).toEqual(['compute', 'volumekernel-boot-volume']);
+  await kubectl('delete', 'vmi', KERNEL, '-n', NAMESPACE, '--timeout=60s');
+  await kubectl('delete', 'configmaps,secrets,serviceaccounts', '-n', NAMESPACE, '-l', 'journey=volumes');
+}
+
 export function containerDisks(): void {
   it('boots from a side container’s image and leaves no mount behind', () => withGates({ off: ['ImageVolume'] }, bootAndDelete));
+
+  it('boots a side container’s kernel, with a ConfigDrive out of secrets', () => withGates({ off: ['ImageVolume'] }, bootKernel));
 
   it('goes back to image volumes with the gate', async () => {
     await apply(tinyVm(NAME, { node: NODE }));

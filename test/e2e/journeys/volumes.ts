@@ -4,51 +4,35 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Pod, VirtualMachineInstance } from '../../../src/api/index.js';
+import { type BrokenGuest, brokenGuests, WRONG_CONTENT } from '../broken-guests.js';
 import { loadBrokenImages } from '../broken-images.js';
 import { setGates } from '../gates.js';
-import { apply, Console, cluster, eventsOf, eventually, find, kubectl, list, NAMESPACE } from '../harness.js';
-import { blockClaim, brokenGuests, CONFIG, claim, cloudGuest, everyVolume, fillPod, fromKernel, NODE } from '../volume-objects.js';
+import { BOOT_MS, expectConfigDrive, inGuest, phaseOf } from '../guest-session.js';
+import { apply, type Console, cluster, eventsOf, eventually, find, kubectl, list, NAMESPACE } from '../harness.js';
+import {
+  base64,
+  blockClaim,
+  bootPod,
+  CONFIG,
+  claim,
+  cloudGuest,
+  everyVolume,
+  everyVolumeAgain,
+  fillPod,
+  fromKernel,
+  fromPlug,
+  guest,
+  NETWORK_JSON,
+  NODE,
+  root,
+  shellPod,
+} from '../volume-objects.js';
 
-const GATES = ['HostDisk', 'EnableVirtioFsStorageVolumes'];
+const GATES = ['HostDisk', 'EnableVirtioFsStorageVolumes', 'DownwardMetrics'];
+const OTHER_NODE = 'node1';
 const MIB = 1024 * 1024;
-const BOOT_MS = 300_000;
 /** On the node, below a folder that is the node's own and goes with it. */
 const HOST_DIR = '/var/lib/kubevirt/vol-host';
-
-async function waitPhase(name: string, phase: string): Promise<VirtualMachineInstance> {
-  return eventually(
-    `VMI ${name} ${phase}`,
-    async () => {
-      const vmi = await find<VirtualMachineInstance>('vmi', name);
-      if (vmi?.status?.phase !== phase) throw new Error(`it is ${vmi?.status?.phase}: ${JSON.stringify(vmi?.status?.conditions)}`);
-      return vmi;
-    },
-    { timeoutMs: BOOT_MS },
-  );
-}
-
-/** A guest with a whole system may take longer to its prompt than one login waits. */
-async function login(console: Console): Promise<void> {
-  const deadline = Date.now() + BOOT_MS;
-  for (;;) {
-    try {
-      return await console.login();
-    } catch (err) {
-      if (Date.now() > deadline) throw err;
-    }
-  }
-}
-
-async function inGuest<T>(name: string, work: (console: Console) => Promise<T>): Promise<T> {
-  await waitPhase(name, 'Running');
-  const console = await Console.open(name);
-  try {
-    await login(console);
-    return await work(console);
-  } finally {
-    await console.close();
-  }
-}
 
 /** One line a disk, as the guest's own tools print it. */
 async function show(console: Console, ...names: string[]): Promise<string[]> {
@@ -82,115 +66,157 @@ async function nodeFile(path: string): Promise<string> {
   return join(`/proc/${node?.pid}/root`, path);
 }
 
+/** Claims, and a pod on their node that fills them. */
+async function makeClaims(): Promise<void> {
+  const claims = ['vol-fs', 'vol-filled', 'vol-imported', 'vol-shared', ...Object.keys(WRONG_CONTENT)];
+  const filled = fillPod('vol-fill', {
+    'vol-filled': { 'disk.img': 'below the guest' },
+    'vol-imported': { 'disk.img': 'imported' },
+    'vol-shared': { 'a-file': 'in a directory' },
+  });
+  const wrong = shellPod('vol-wrong', Object.keys(WRONG_CONTENT), Object.values(WRONG_CONTENT));
+  const elsewhere = shellPod('vol-away', ['vol-elsewhere'], ['true'], { node: OTHER_NODE });
+  await apply(
+    ...claims.map((name) => claim(name, '64Mi')),
+    ...[claim('vol-elsewhere', '8Mi'), claim('vol-huge', '900Ti'), claim('vol-boot', '256Mi')],
+    ...[blockClaim('vol-blk', '32Mi'), blockClaim('vol-blk-bad', '8Mi'), filled, wrong, elsewhere, bootPod('vol-copy', 'vol-boot')],
+  );
+  await Promise.all(['vol-fill', 'vol-wrong', 'vol-away', 'vol-copy'].map(ended));
+}
+
+async function ended(pod: string): Promise<void> {
+  await kubectl('wait', `pod/${pod}`, '-n', NAMESPACE, '--for=jsonpath={.status.phase}=Succeeded', '--timeout=90s');
+  await kubectl('delete', 'pod', pod, '-n', NAMESPACE, '--wait=false');
+}
+
+async function toolsIn(console: Console): Promise<void> {
+  await console.run('until [ -x /bin/share ]; do sleep 1; done');
+}
+
+async function shares(console: Console, files: Readonly<Record<string, string>>): Promise<string> {
+  const all: string[] = [];
+  for (const [name, file] of Object.entries(files)) all.push(await console.run(`share ${name} ${file}`));
+  return all.join('\n');
+}
+
 export function volumes(): void {
   let restoreGates: () => Promise<void> = async () => undefined;
+  let broken: readonly BrokenGuest[] = [];
+  let before = 0;
 
   beforeAll(async () => {
     restoreGates = await setGates({ on: GATES });
     await apply(cloudGuest(), ...CONFIG);
-    const claims = ['vol-fs', 'vol-filled', 'vol-imported', 'vol-shared'].map((name) => claim(name, '64Mi'));
-    const filled = fillPod('vol-fill', {
-      'vol-filled': { 'disk.img': 'below the guest' },
-      'vol-imported': { 'disk.img': 'imported' },
-      'vol-shared': { 'a-file': 'in a directory' },
-    });
-    await apply(...claims, blockClaim('vol-blk', '32Mi'), filled);
-    await kubectl('wait', 'pod/vol-fill', '-n', NAMESPACE, '--for=jsonpath={.status.phase}=Succeeded', '--timeout=90s');
-    await kubectl('delete', 'pod', 'vol-fill', '-n', NAMESPACE);
+    await makeClaims();
+    before = await restarts();
+    broken = brokenGuests(await loadBrokenImages(), { hostDir: HOST_DIR, claim });
+    await apply(everyVolume(HOST_DIR));
   });
 
   afterAll(async () => {
-    await kubectl('delete', 'vmi,pvc,pods,configmaps,secrets,serviceaccounts', '-n', NAMESPACE, '-l', 'journey=volumes', '--timeout=120s');
+    await kubectl('delete', 'vmi', '-n', NAMESPACE, '-l', 'journey=volumes', '--timeout=120s');
+    await kubectl('delete', 'pvc,pods,configmaps,secrets,serviceaccounts', '-n', NAMESPACE, '-l', 'journey=volumes', '--timeout=120s');
     rmSync(await nodeFile(HOST_DIR), { recursive: true, force: true });
     await restoreGates();
   });
 
-  it('shows a guest every kind of volume as a disk', async () => {
-    await apply(everyVolume(HOST_DIR));
-    await inGuest('vol-all', async (console) => {
-      await console.run('until [ -x /bin/put ]; do sleep 1; done');
-      expect(await show(console, 'fs', 'blk', 'dv', 'eph', 'empty', 'host')).toEqual([
+  it('shows a guest every kind of volume as a disk', () =>
+    inGuest('vol-all', async (console) => {
+      await toolsIn(console);
+      expect(await show(console, 'fs', 'blk', 'dv', 'eph', 'empty', 'host', 'qcow')).toEqual([
         `fs: size=${64 * MIB} text=`,
         `blk: size=${32 * MIB} text=`,
         `dv: size=${MIB} text=imported`,
         `eph: size=${MIB} text=below the guest`,
         `empty: size=${16 * MIB} text=`,
         `host: size=${8 * MIB} text=`,
+        expect.stringContaining(`qcow: size=${MIB} text=QFI`),
       ]);
+      expect(await wordsOf('vol-all')).toContain('disk.img on PersistentVolumeClaim vol-qcow of volume qcow is a qcow2 image');
       expect(await showIso(console, 'cm')).toEqual(['cm: label=greetings', 'cm: ./greeting=hello from a config map']);
       expect(await showIso(console, 'sec')).toEqual(['sec: label=cfgdata', 'sec: ./password=s3cret']);
       expect((await showIso(console, 'down')).join()).toContain('journey="volumes"');
       expect((await showIso(console, 'sa')).join()).toMatch(/sa: \.\/namespace=e2e,sa: \.\/token=ey/);
       expect(await showIso(console, 'sysprep')).toEqual(['sysprep: label=unattendCD', 'sysprep: ./Autounattend.xml=<unattend/>']);
-    });
-  });
-
-  it('shows a guest volumes as directories', () =>
-    inGuest('vol-all', async (console) => {
-      const files = [];
-      for (const [name, file] of [
-        ['shared-cm', 'greeting'],
-        ['shared-sec', 'password'],
-        ['shared-fs', 'a-file'],
-      ]) {
-        files.push(await console.run(`share ${name} ${file}`));
-      }
-      expect(files.join('\n')).toMatch(/hello from a config map[\s\S]*s3cret[\s\S]*in a directory/);
-      await console.run('echo by-the-guest > /shared-fs/back; sync');
-      expect(await console.run('cat /shared-fs/back')).toContain('by-the-guest');
+      expect(await showIso(console, 'seed')).toContain('seed: ./network-config=version: 2');
     }));
 
-  it('keeps what the guest wrote to claims and host disks, and forgets the rest', async () => {
+  it('shows a guest volumes as directories, and keeps what it writes', async () => {
     await inGuest('vol-all', async (console) => {
+      const files = await shares(console, { 'shared-cm': 'greeting', 'shared-sec': 'password', 'shared-fs': 'a-file' });
+      expect(files).toMatch(/hello from a config map[\s\S]*s3cret[\s\S]*in a directory/);
+      await console.run('echo by-the-guest > /shared-fs/back; sync');
+      expect(await console.run('cat /shared-fs/back')).toContain('by-the-guest');
       for (const name of ['fs', 'blk', 'host', 'eph', 'empty']) await console.run(`put ${name} written-to-${name}`);
       expect(await show(console, 'eph')).toEqual([`eph: size=${MIB} text=written-to-eph`]);
     });
     await remove('vol-all');
     expect(readFileSync(await nodeFile(`${HOST_DIR}/host.img`)).toString('utf8', 0, 15)).toBe('written-to-host');
-    await apply(everyVolume(HOST_DIR));
-    await inGuest('vol-all', async (console) => {
-      await console.run('until [ -x /bin/put ]; do sleep 1; done');
-      expect(await show(console, 'fs', 'blk', 'host', 'eph', 'empty')).toEqual([
+    await apply(everyVolumeAgain(HOST_DIR), ...broken.map(({ vmi }) => vmi));
+  });
+
+  it('finds what was written to claims and host disks, and nothing of the rest; and the other forms of the rest', () =>
+    inGuest('vol-again', async (console) => {
+      await toolsIn(console);
+      expect(await show(console, 'fs', 'blk', 'host', 'eph', 'empty', 'ro')).toEqual([
         `fs: size=${64 * MIB} text=written-to-fs`,
         `blk: size=${32 * MIB} text=written-to-blk`,
         `host: size=${8 * MIB} text=written-to-host`,
         `eph: size=${MIB} text=below the guest`,
         `empty: size=${16 * MIB} text=`,
+        `ro: size=${MIB} text=imported`,
       ]);
-    });
-    await remove('vol-all');
-  });
-
-  it('boots a kernel out of an image, with a ConfigDrive beside it', async () => {
-    await apply(fromKernel());
-    await inGuest('vol-kernel', async (console) => {
-      expect(await console.run('cat /proc/cmdline')).toContain('vol.marker=kernel-boot');
-      await console.run('d=$(findfs LABEL=config-2)');
-      await console.run('mount -t iso9660 -o ro $d /mnt');
-      const at = '/mnt/openstack/latest';
-      expect(await console.run(`cat ${at}/user_data`)).toContain('echo hi');
-      expect(await console.run(`cat ${at}/network_data.json`)).toContain('{"links":[]}');
-      const metadata = await console.run(`cat ${at}/meta_data.json`);
-      expect(metadata).toContain('"public_keys":{"0":"ssh-ed25519 AAAA');
-      expect(metadata).toContain('"hostname":"vol-kernel"');
-    });
-    await remove('vol-kernel');
-  });
+      expect(await console.run('blockdev --getro $(device ro)')).toMatch(/\n1\n|^1\n/);
+      expect(await showIso(console, 'none')).toEqual(['none: label=cfgdata']);
+      expect(await showIso(console, 'sysprep')).toEqual(['sysprep: label=unattendCD', 'sysprep: ./unattend.xml=<from-a-secret/>']);
+      expect(await showIso(console, 'seed')).toContain('seed: ./network-config=version: 2');
+      expect(await console.run('head -c 65536 $(device metrics) | tr -d "\\0" | grep -c "<metric"')).toMatch(/[1-9]\d*\n/);
+      expect(await shares(console, { 'shared-down': 'labels', 'shared-sa': 'namespace' })).toMatch(/journey="volumes"[\s\S]*e2e/);
+    }));
 
   it('says which volume is broken and how, without restarting anything', async () => {
-    const before = await restarts();
-    const broken = brokenGuests(await loadBrokenImages(), HOST_DIR);
-    await apply(...broken.map(({ vmi }) => vmi));
-    for (const { name, message } of broken) {
+    await apply(guest('vol-bad-lock', [root, { name: 'bad', source: { persistentVolumeClaim: { claimName: 'vol-fs' } } }]));
+    for (const { name, message } of [...broken, { name: 'vol-bad-lock', message: /lock/ }]) {
       await eventually(`VMI ${name} says ${message}`, async () => {
         const words = await wordsOf(name);
         if (!message.test(words)) throw new Error(words);
         return true;
       });
-      expect((await find<VirtualMachineInstance>('vmi', name))?.status?.phase).not.toBe('Running');
+      expect(await phaseOf(name)).not.toBe('Running');
     }
     expect(await restarts()).toBe(before);
-    await remove(...broken.map(({ name }) => name));
+  });
+
+  it('starts them as soon as what was broken is mended', async () => {
+    const mended = broken.filter(({ mend }) => mend !== undefined);
+    await apply(...mended.flatMap(({ mend }) => mend ?? []));
+    await remove('vol-again', ...broken.filter(({ mend }) => mend === undefined).map(({ name }) => name));
+    for (const name of [...mended.map((each) => each.name), 'vol-bad-lock']) {
+      await eventually(`VMI ${name} runs`, async () => {
+        if ((await phaseOf(name)) !== 'Running') throw new Error(await wordsOf(name));
+        return true;
+      });
+    }
+    await remove('vol-bad-lock', ...mended.map(({ name }) => name));
+  });
+
+  it('boots a kernel out of an image, with a ConfigDrive and a device as it was beside it', async () => {
+    const config = { userDataBase64: base64('#!/bin/sh\necho hi\n'), networkData: NETWORK_JSON };
+    await apply(
+      fromKernel('vol-kernel', config, [{ name: 'eph', source: { ephemeral: { persistentVolumeClaim: { claimName: 'vol-blk' } } } }]),
+    );
+    await inGuest('vol-kernel', async (console) => {
+      await expectConfigDrive(console, 'vol-kernel');
+      await console.run('echo changed | dd of=/dev/vdb conv=notrunc');
+      expect(await console.run('head -c 7 /dev/vdb')).toContain('changed');
+    });
+    await remove('vol-kernel');
+  });
+
+  it('boots from a disk that comes by an attachment pod', async () => {
+    await apply(fromPlug());
+    await inGuest('vol-plug', async (console) => expect(await console.run('uname -s')).toContain('Linux'));
+    await remove('vol-plug');
   });
 
   it('gives user data, network data and keys to a real cloud-init', async () => {
