@@ -16,11 +16,16 @@ export interface TemplatesPlan {
   /** False: the guest waits. */
   readonly isReady: boolean;
   readonly failure?: Failure;
+  /** When to look again at what no event tells. */
+  readonly recheckMs?: number;
 }
 
 const IMMEDIATE = 'kubevirt.io/immediate-data-volume-creation';
 const CREATED_BY = 'kubevirt.io/created-by';
 const ADOPT = 'cdi.kubevirt.io/allowClaimAdoption';
+
+/** CDI may be installed. */
+const CDI_RECHECK_MS = 15_000;
 
 const READY: TemplatesPlan = { steps: [], isReady: true };
 const nameOf = ({ metadata }: DataVolumeTemplateSpec): string => metadata?.name ?? '';
@@ -44,7 +49,7 @@ export function planTemplates(seen: Seen, starts: boolean): TemplatesPlan {
 function creation({ hasCdi }: Seen, missing: readonly DataVolumeTemplateSpec[]): TemplatesPlan {
   if (hasCdi) return { steps: missing.map((template) => ({ do: 'createDataVolume', template })), isReady: false };
   const message = text.noCdi(missing.map(nameOf).join(', '));
-  return { steps: [], isReady: false, failure: { reason: 'FailedDataVolumeCreate', message } };
+  return { steps: [], isReady: false, failure: { reason: 'FailedDataVolumeCreate', message }, recheckMs: CDI_RECHECK_MS };
 }
 
 function failureOf(volumes: readonly DataVolume[]): Failure | undefined {

@@ -132,7 +132,7 @@ function decideRun(seen: Seen, now: number): Plan {
   if (starts && !templates.isReady) return waitingFor(templates, vmi);
   // What starts or stops now is changed afterwards, if it still has to be.
   const live = decision.actions.length === 0 ? decideLive(seen, now) : { steps: [] };
-  const { failure = seen.unfound ?? live.failure ?? templates.failure, recheckMs } = decision;
+  const { failure = seen.unfound ?? live.failure ?? templates.failure, recheckMs = templates.recheckMs } = decision;
   return {
     steps: [
       ...templates.steps,
@@ -147,9 +147,10 @@ function decideRun(seen: Seen, now: number): Plan {
   };
 }
 
-const waitingFor = ({ steps, failure }: TemplatesPlan, vmi: VirtualMachineInstance | undefined): Plan => ({
+const waitingFor = ({ steps, failure, recheckMs }: TemplatesPlan, vmi: VirtualMachineInstance | undefined): Plan => ({
   steps: [...adopt(vmi), ...steps],
   ...(failure ? { failure } : {}),
+  ...(recheckMs === undefined ? {} : { recheckMs }),
 });
 
 const adopt = (vmi: VirtualMachineInstance | undefined): Step[] =>

@@ -273,7 +273,7 @@ async function act(d: VmDeps, key: ObjectKey, seen: Seen, ctx: Ctx): Promise<Nex
   if (plan.steps.some((s) => ENDS_PASS.has(s.do))) return undefined;
   const next = await report(d, key, seen, plan, ctx);
   if (seen.unfound && next === undefined) return { afterMs: patienceMs(seen.vm, ctx.now()), why: 'what the VM refers to may appear' };
-  return plan.recheckMs === undefined ? next : { afterMs: plan.recheckMs, why: 'crash back-off of the VM' };
+  return plan.recheckMs === undefined ? next : { afterMs: plan.recheckMs, why: 'crash back-off of the VM, or CDI may come' };
 }
 
 interface Unfinished {

@@ -27,6 +27,7 @@ import {
   root,
   shellPod,
 } from '../volume-objects.js';
+import { applyUnfilled, dataVolumes, removeDataVolumes } from './data-volumes.js';
 
 const GATES = ['HostDisk', 'EnableVirtioFsStorageVolumes', 'DownwardMetrics'];
 const OTHER_NODE = 'node1';
@@ -107,6 +108,7 @@ export function volumes(): void {
   beforeAll(async () => {
     restoreGates = await setGates({ on: GATES });
     await apply(cloudGuest(), ...CONFIG);
+    await applyUnfilled();
     await makeClaims();
     before = await restarts();
     broken = brokenGuests(await loadBrokenImages(), { hostDir: HOST_DIR, claim });
@@ -114,6 +116,7 @@ export function volumes(): void {
   });
 
   afterAll(async () => {
+    await removeDataVolumes();
     await kubectl('delete', 'vmi', '-n', NAMESPACE, '-l', 'journey=volumes', '--timeout=120s');
     await kubectl('delete', 'pvc,pods,configmaps,secrets,serviceaccounts', '-n', NAMESPACE, '-l', 'journey=volumes', '--timeout=120s');
     rmSync(await nodeFile(HOST_DIR), { recursive: true, force: true });
@@ -218,6 +221,8 @@ export function volumes(): void {
     await inGuest('vol-plug', async (console) => expect(await console.run('uname -s')).toContain('Linux'));
     await remove('vol-plug');
   });
+
+  dataVolumes();
 
   it('gives user data, network data and keys to a real cloud-init', async () => {
     await inGuest('vol-debian', async (console) => {
