@@ -4,7 +4,7 @@ import type { DHCPOptions } from '../../../api/index.js';
 import { KvError } from '../../../base/errors.js';
 import type { CachedRoute } from '../caches.js';
 import { domainFromSearch } from '../hostname.js';
-import { ipBytes, parseCidr, parseIp } from '../ip.js';
+import { ipBytes, networkAddress, parseCidr, parseIp } from '../ip.js';
 import { type Bytes, concat, dnsName, u8, u16, utf8 } from './bytes.js';
 
 export const OPTION = {
@@ -49,10 +49,10 @@ const v4List = (addresses: readonly string[]): Bytes => concat(...addresses.flat
 
 const LONGEST_DOMAIN = 253;
 const SEARCH_LIMIT = 255;
-const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const LABEL = /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const INNER_LABEL = /^[_a-z0-9](?:[_a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Lower-case DNS names; every label but the last may start with an underscore. A final dot is allowed. */
+/** Lower-case DNS names; the last label starts with a letter, the others with a digit or an underscore too. A final dot is allowed. */
 function isSearchDomain(domain: string): boolean {
   const labels = domain.split('.');
   const last = labels.pop() ?? '';
@@ -63,7 +63,8 @@ function isSearchDomain(domain: string): boolean {
 export function searchOption(search: readonly string[]): Bytes | undefined {
   const bad = search.find((domain) => !isSearchDomain(domain));
   if (bad !== undefined) throw new KvError('Invalid', `Search domain is not valid: '${bad}'`);
-  const bytes = concat(...search.map(dnsName));
+  // A final dot stands for one more name, the root, as KubeVirt's guests know it.
+  const bytes = concat(...search.map((domain) => concat(dnsName(domain), new Uint8Array(/(?:^|\.)$/.test(domain) ? 1 : 0))));
   if (bytes.length > SEARCH_LIMIT) throw new KvError('Invalid', `Search domains length exceeded allowable size: was ${bytes.length} long`);
   return bytes.length > 0 ? bytes : undefined;
 }
@@ -72,9 +73,14 @@ const DEFAULT_ROUTE = '0.0.0.0/0';
 const isDefault = (route: CachedRoute): boolean => route.destination === '' || route.destination === DEFAULT_ROUTE;
 
 function routeBytes(route: CachedRoute): Bytes {
-  const { prefix, ...ip } = parseCidr(isDefault(route) ? DEFAULT_ROUTE : route.destination);
+  const destination = parseCidr(isDefault(route) ? DEFAULT_ROUTE : route.destination);
+  const { prefix } = destination;
   const significant = Math.ceil(prefix / 8);
-  return concat(u8(prefix), ipBytes(ip).subarray(0, significant), v4Bytes(route.gateway ?? '') ?? new Uint8Array(4));
+  return concat(
+    u8(prefix),
+    ipBytes(networkAddress(destination)).subarray(0, significant),
+    v4Bytes(route.gateway ?? '') ?? new Uint8Array(4),
+  );
 }
 
 /** Option 121 (RFC 3442). The default route comes last: clients add routes in order, and its gateway may need one of the others. */
@@ -95,7 +101,7 @@ const LAST_PRIVATE = 254;
 function customOptions(custom: DHCPOptions): [number, Bytes][] {
   const { tftpServerName, bootFileName, ntpServers = [], privateOptions = [] } = custom;
   return [
-    ...(tftpServerName ? [[OPTION.tftpServer, utf8(tftpServerName.trim())] as [number, Bytes]] : []),
+    ...(tftpServerName ? [[OPTION.tftpServer, utf8(tftpServerName)] as [number, Bytes]] : []),
     ...(bootFileName ? [[OPTION.bootFile, utf8(bootFileName.trim())] as [number, Bytes]] : []),
     ...(ntpServers.length > 0 ? [[OPTION.ntp, ntpOption(ntpServers)] as [number, Bytes]] : []),
     ...privateOptions

@@ -34,7 +34,8 @@ function ordered(options: V4Options, asked: Bytes | undefined): [number, Bytes][
     const value = options.get(code);
     return value === undefined ? [] : [[code, value]];
   });
-  return [...first, ...options];
+  // Nothing to say on a matter, such as name servers that are all IPv6: an option without bytes would be malformed.
+  return [...first, ...options].filter(([, value]) => value.length > 0);
 }
 
 function reply(request: V4Packet, lease: V4Lease, type: number, yiaddr: Ip): Bytes {

@@ -39,8 +39,10 @@ describe('DHCPv4 options', () => {
       OPTION.routes,
       '0cac100a01020420a9fe01010000000000' + '0a010203',
     ],
+    ['a route without its host bits', { routes: [{ destination: '172.17.3.4/12', gateway: '10.1.2.4' }] }, OPTION.routes, '0cac100a010204'],
+    ['a final dot as one more name', { search: ['a.b.'] }, OPTION.search, '016101620000'],
     ['NTP servers', { custom: { ntpServers: ['1.2.3.4', '5.6.7.8'] } }, OPTION.ntp, '0102030405060708'],
-    ['TFTP server', { custom: { tftpServerName: ' tftp ' } }, OPTION.tftpServer, '74667470'],
+    ['TFTP server', { custom: { tftpServerName: 'tftp' } }, OPTION.tftpServer, '74667470'],
     ['boot file', { custom: { bootFileName: 'b' } }, OPTION.bootFile, '62'],
     ['private option', { custom: { privateOptions: [{ option: 240, value: 'x' }] } }, 240, '78'],
     ['no private option outside 224…254', { custom: { privateOptions: [{ option: 12, value: 'x' }] } }, OPTION.hostname, '74657374766d69'],
@@ -49,6 +51,7 @@ describe('DHCPv4 options', () => {
   it.each([
     ['a search domain that starts with a hyphen', { search: ['-bad-.com'] }, "Search domain is not valid: '-bad-.com'"],
     ['an upper-case search domain', { search: ['Example.com'] }, "Search domain is not valid: 'Example.com'"],
+    ['a number for a top-level domain', { search: ['a.1'] }, "Search domain is not valid: 'a.1'"],
     ['a label that is too long', { search: [`${'a'.repeat(64)}.com`] }, 'Search domain is not valid'],
     [
       'too much to search',
