@@ -23,6 +23,7 @@ import { growRunning } from './grow-disks.js';
 import { withoutUndoing } from './hooks/undoing.js';
 import type { PreparedDomain } from './prepare/domain.js';
 import { parseCpuList } from './prepare/facts.js';
+import { lockedImageOf } from './qemu-log.js';
 import { text } from './text.js';
 
 /** The running domain and the one that the VMI asks for. */
@@ -83,7 +84,12 @@ async function applyAll(ctx: Ctx, handle: Domain, changes: readonly DeviceChange
       await apply(handle, change);
     } catch (err) {
       const details = isKvError(err) ? err.details : {};
-      failures.push(new KvError('Libvirt', text.cannotChange(kind, what, name, messageOf(err)), { cause: err, details }));
+      failures.push(
+        new KvError('Libvirt', text.cannotChange(kind, what, name, lockedImageOf(messageOf(err)) ?? messageOf(err)), {
+          cause: err,
+          details,
+        }),
+      );
     }
   }
   if (failures.length > 0) throw failures[0];

@@ -20,7 +20,7 @@ import { Mutex } from './mutex.js';
 import { type PreparedDomain, prepareDomain } from './prepare/domain.js';
 import type { FactSources } from './prepare/facts.js';
 import { readResolvConf, servedInterfaces } from './prepare/network.js';
-import { lastQemuWords } from './qemu-log.js';
+import { lastQemuWords, lockedImageOf } from './qemu-log.js';
 import type { VmRecord } from './report.js';
 import type { Reporter } from './reporter.js';
 import type { LibvirtSession } from './session.js';
@@ -148,7 +148,8 @@ export class DomainManager {
   async #failedStart(handle: Domain, err: unknown): Promise<KvError> {
     const { ctx, record, domain, qemuLogDir } = this.#deps;
     const words = await lastQemuWords(qemuLogDir, domain);
-    const reason = words === '' || messageOf(err).includes(words) ? messageOf(err) : `${messageOf(err)}; QEMU said: ${words}`;
+    const said = words === '' || messageOf(err).includes(words) ? messageOf(err) : `${messageOf(err)}; QEMU said: ${words}`;
+    const reason = lockedImageOf(said) ?? said;
     await handle.undefine({ keepNvram: true }).catch((cause: unknown) => {
       // The next sync defines over it.
       ctx.log.warn({ reason: messageOf(cause) }, 'Cannot take back the definition of the domain');

@@ -8,6 +8,9 @@ export const text = {
   removalFailed: (device: string): string =>
     `The guest did not let go of device ${device}. Stop using it in the guest (unmount it); it is asked again when the VM is changed.`,
   guestPanicked: 'The guest operating system panicked.',
+  imageInUse: (volume: string | undefined, path: string): string =>
+    `the disk${volume === undefined ? '' : ` of volume ${volume}`} is in use by another guest${path === '' ? '' : ` (lock on ${path})`}: ` +
+    'stop the VM that has the same claim or file, or set shareable on the disk in both, if the guests can share it',
   podIsStopping: 'the launcher pod is being stopped; no guest is started in it any more',
   cannotStart: (name: string, reason: string): string => `cannot start VM ${name}: ${reason}`,
   cannotChange: (kind: 'attach' | 'detach' | 'update', what: string, name: string, reason: string): string =>
