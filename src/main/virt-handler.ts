@@ -1,11 +1,14 @@
 // virt-handler: the node agent. Reads flags and environment, opens its two ports, and runs the agent until a signal comes. Guests go on
 // without it: nothing here ends a launcher.
+import { readFile } from 'node:fs/promises';
 import { Metrics } from '../base/metrics.js';
 import { createHttpsServer, profilerRoutes } from '../http/index.js';
 import { followCluster } from '../node/cluster-settings.js';
 import { createConsoleServer } from '../node/console/console-server.js';
 import { durationSeconds } from '../node/console/duration.js';
 import { createNodeAgent } from '../node/node-agent.js';
+import { vsockDialer } from '../node/vsock/dial.js';
+import { VsockTrust } from '../node/vsock/trust.js';
 import { currentNamespace, kubeTransport, loadKubeConfig } from '../runtime/kube-config.js';
 import { HANDLER_LIMIT, RuntimeManager } from '../runtime/manager.js';
 import { type ProcessContext, parseFlags, runProcess } from './process.js';
@@ -50,6 +53,11 @@ const flags = parseFlags(NAME, {
 const CLIENT_NAME = 'kubevirt.io:system:client:virt-handler';
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64', s390x: 's390x', ppc64: 'ppc64le' };
 
+async function vsockCertificate(): Promise<{ cert: Buffer; key: Buffer }> {
+  const [cert, key] = await Promise.all([readFile(flags['vsock-client-cert-file']), readFile(flags['vsock-client-key-file'])]);
+  return { cert, key };
+}
+
 async function main(ctx: ProcessContext): Promise<void> {
   const kubeConfig = loadKubeConfig(flags.kubeconfig);
   const node = flags['hostname-override'] ?? process.env.NODE_NAME ?? ctx.host;
@@ -86,6 +94,12 @@ async function main(ctx: ProcessContext): Promise<void> {
     resyncMs: flags['domain-resync-period-seconds'] * 1000,
     isLabelling: flags['enable-node-labeller'] === 'true',
   });
+  const trust = new VsockTrust(ctx, {
+    socketPath: `${flags['kubevirt-share-dir']}/vsock-system.sock`,
+    caBundle: settings.caBundle,
+    isWanted: () => manager.hasSynced() && settings.config().isEnabled('VSOCK'),
+  });
+  const dialVsock = vsockDialer({ ctx, certificate: vsockCertificate, withTrust: (ns, work) => trust.within(ns, work) });
   const tls = { certFile: flags['tls-cert-file'], keyFile: flags['tls-key-file'] };
   const health = createHttpsServer({
     tls,
@@ -97,13 +111,13 @@ async function main(ctx: ProcessContext): Promise<void> {
     health: () => (manager.hasSynced() ? manager.problems()[0] : 'the caches have not synced yet'),
   });
   const consoles = createConsoleServer(
-    { log: ctx.log, clock: ctx.clock, find: (ns, name) => agent.find(ns, name) },
+    { log: ctx.log, clock: ctx.clock, find: (ns, name) => agent.find(ns, name), dialVsock },
     { tls: { ...tls, clientCa: settings.caBundle }, host: flags.listen, port: flags['console-server-port'], clientName: CLIENT_NAME },
   );
   await health.start();
   await consoles.start();
   try {
-    await agent.run(ctx);
+    await Promise.all([agent.run(ctx), trust.run()]);
   } finally {
     await Promise.all([health.stop(), consoles.stop()]);
   }

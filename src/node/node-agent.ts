@@ -10,7 +10,7 @@ import { VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
 import type { Controller, EventRecorder, Manager } from '../runtime/types.js';
 import { createAgent } from './agent/agent.js';
 import { VmiWriter } from './agent/vmi-writer.js';
-import { createDevicePlugins } from './devices/plugins.js';
+import { createDevicePlugins, DEVICE_SPECS, VHOST_VSOCK } from './devices/plugins.js';
 import { createContainerDisks } from './disks/container-disks.js';
 import { createHotplugDisks } from './disks/hotplug-disks.js';
 import { createHeartbeat } from './heartbeat.js';
@@ -126,7 +126,8 @@ async function offerNode(ctx: Ctx, options: NodeAgentOptions): Promise<void> {
   const { manager, node, config, kubeletRoot, maxDevices } = options;
   // The host's own /dev: ours is a copy made when our container started.
   const hostRoot = `/proc/${options.hostPid ?? INIT_PID}/root`;
-  const devices = createDevicePlugins({ pluginDir: `${kubeletRoot}/device-plugins`, hostRoot, maxDevices });
+  const vsock = { spec: VHOST_VSOCK, isWanted: () => manager.hasSynced() && config().isEnabled('VSOCK') };
+  const devices = createDevicePlugins({ pluginDir: `${kubeletRoot}/device-plugins`, hostRoot, maxDevices }, DEVICE_SPECS, [vsock]);
   const heartbeat = createHeartbeat({
     client: manager.client,
     node,

@@ -92,6 +92,9 @@ async function startAgent({ ownCa, dir, clock }: Parts): Promise<{ server: Https
     {
       log: silentLogger,
       clock,
+      dialVsock: async () => {
+        throw new Error('no VSOCK here');
+      },
       rootOf: (launcher) => join(dir, launcher.ghost.name),
       find: (namespace, name) => ({
         vmi: runningVmi(name),

@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import { type Arch, type DomainFacts, type HostTopology, PLAIN_FACTS } from '../../core/converter/index.js';
+import { VSOCK_MODE_FILE } from '../../core/devices/vsock.js';
 import { NETWORK_INFO_FILE } from '../../core/storage/paths.js';
 import type { VmiOptions } from '../../rpc/index.js';
 import type { LauncherOptions } from '../options.js';
@@ -141,15 +142,26 @@ async function readSriovAddresses(): Promise<Record<string, string>> {
   }
 }
 
+/** Whether the pod has VSOCK addresses of its own. */
+async function hasOwnVsock(): Promise<boolean> {
+  const mode = await readFile(VSOCK_MODE_FILE, 'utf8').catch((err: NodeJS.ErrnoException) => {
+    // Older kernels have one address space for all.
+    if (err.code === 'ENOENT') return 'global';
+    throw new KvError('Internal', `cannot read ${VSOCK_MODE_FILE}`, { cause: err });
+  });
+  return mode.trim() === 'local';
+}
+
 /** Everything but what the disks and the network add. */
 export async function gatherFacts(vmi: VirtualMachineInstance, sources: FactSources, sent: VmiOptions | undefined): Promise<DomainFacts> {
   const { options, env, verbosity } = sources;
-  const [hypervisorDevicePresent, cpuSet, firmwareFiles, sriovAddresses, emulators] = await Promise.all([
+  const [hypervisorDevicePresent, cpuSet, firmwareFiles, sriovAddresses, emulators, localVsockNamespace] = await Promise.all([
     isUsable(HYPERVISOR_DEVICES[options.hypervisor]),
     allowedCpus(),
     filesIn(options.ovmfPath, () => true),
     readSriovAddresses(),
     options.allowCrossArchEmulation ? filesIn(BINARY_DIR, (name) => name.startsWith('qemu-system-')) : new Set<string>(),
+    hasOwnVsock(),
   ]);
   return {
     ...PLAIN_FACTS,
@@ -169,6 +181,7 @@ export async function gatherFacts(vmi: VirtualMachineInstance, sources: FactSour
     firmwareLog: verbosity > 5,
     env: defined(env),
     sriovAddresses,
+    localVsockNamespace,
     metadata: { uid: options.uid, gracePeriodSeconds: vmi.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS },
     hotplugPorts: vmi.spec.domain.devices.disableHotplug !== true,
   };

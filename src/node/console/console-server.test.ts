@@ -5,10 +5,12 @@ import { request as httpsRequest } from 'node:https';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { nodeVmi, POD_UID, UID } from '../../../test/builders/node-vm.js';
 import { type TestCa, type TestCertificate, testCa } from '../../../test/fakes/certificates.js';
+import type { VirtualMachineInstance } from '../../api/index.js';
 import { systemClock } from '../../base/clock.js';
 import { KvError } from '../../base/errors.js';
 import { silentLogger } from '../../base/logger.js';
@@ -29,6 +31,15 @@ let server: HttpsServer;
 let port: number;
 let calls: unknown[][];
 let launcher: Launcher;
+/** Whether the guest has a VSOCK device, and what of it was asked for. */
+let vsock: boolean | undefined;
+let dialled: { port: number; tls: boolean }[];
+
+function vsockVmi(): VirtualMachineInstance {
+  const vmi = nodeVmi({ metadata: { uid: UID } });
+  if (vsock !== undefined) vmi.spec.domain.devices.autoattachVSOCK = vsock;
+  return vmi;
+}
 
 beforeAll(() => {
   ca = testCa();
@@ -57,12 +68,20 @@ beforeEach(async () => {
   calls = [];
   launcher = newLauncher({ uid: UID, namespace: 'default', name: 'vm', podUid: POD_UID }, systemClock);
   launcher.client = client();
+  launcher.isolation = { process: { pid: 1, startTime: '1' }, uid: 107 };
+  vsock = undefined;
+  dialled = [];
   server = createConsoleServer(
     {
       log: silentLogger,
       clock: systemClock,
       rootOf: () => dir,
-      find: (_, name) => (name === 'vm' ? { vmi: nodeVmi({ metadata: { uid: UID } }), launcher } : undefined),
+      find: (_, name) => (name === 'vm' ? { vmi: vsockVmi(), launcher } : undefined),
+      dialVsock: async ({ port: asked, tls }) => {
+        if (asked === 1) throw new KvError('Unavailable', 'nobody listens');
+        dialled.push({ port: asked, tls });
+        return new PassThrough();
+      },
     },
     { tls: { ...files.server, clientCa: () => ca.pem }, host: '127.0.0.1', port: 0, clientName: CLIENT },
   );
@@ -215,11 +234,32 @@ describe('streams', () => {
   const refusalOf = ({ ws }: { ws: WebSocket }): Promise<number> =>
     new Promise((resolve) => ws.once('unexpected-response', (_req, res) => resolve(res.statusCode ?? 0)));
 
+  it('says when the guest has no such device', async () => {
+    expect(await refusalOf(open('vnc'))).toBe(404);
+  });
+
   it.each([
-    ['vnc', 404],
-    ['vsock', 501],
-  ])('says when the guest has no such device, or nobody serves it: %s', async (device, status) => {
+    ['vsock?port=1024', undefined, 400],
+    ['vsock', true, 400],
+    ['vsock?port=4294967296', true, 400],
+    ['vsock?port=1', true, 500],
+  ])('refuses %s of a guest with VSOCK %s', async (device, autoattachVSOCK, status) => {
+    vsock = autoattachVSOCK;
     expect(await refusalOf(open(device))).toBe(status);
+  });
+
+  it('connects to programs in the guest by VSOCK, as many as want to', async () => {
+    vsock = true;
+    const opened = [open('vsock?port=1024&tls=false'), open('vsock?port=1024&tls=true')];
+    for (const { ws } of opened) await new Promise((resolve) => ws.once('open', resolve));
+    expect(dialled).toEqual([
+      { port: 1024, tls: false },
+      { port: 1024, tls: true },
+    ]);
+    const echo = new Promise<string>((resolve) => opened[0]?.ws.once('message', (data) => resolve(String(data))));
+    opened[0]?.ws.send(Buffer.from('hello'));
+    expect(await echo).toBe('hello');
+    for (const { ws } of opened) ws.close();
   });
 
   it('has four places for USB devices; none is taken over', async () => {

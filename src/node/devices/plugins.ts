@@ -1,6 +1,7 @@
 // The devices this node offers and their plugins as one set: started by main, asked by the heartbeat whether pods can count on them.
 import { open } from 'node:fs/promises';
 import { DEVICE } from '../../api/labels.js';
+import { sleep } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { createDevicePlugin, type DevicePlugin, type DevicePluginOptions, type DeviceSpec } from './device-plugin.js';
 
@@ -9,6 +10,21 @@ export const DEVICE_SPECS: readonly DeviceSpec[] = [
   { name: 'tun', resourceName: DEVICE.tun, path: '/dev/net/tun', permissions: 'rw' },
   { name: 'vhost-net', resourceName: DEVICE.vhostNet, path: '/dev/vhost-net', permissions: 'rw' },
 ];
+
+/** A device that is offered from the moment on in which somebody wants it. */
+export interface OptionalDevice {
+  readonly spec: DeviceSpec;
+  readonly isWanted: () => boolean;
+}
+
+export const VHOST_VSOCK: DeviceSpec = {
+  name: 'vhost-vsock',
+  resourceName: DEVICE.vhostVsock,
+  path: '/dev/vhost-vsock',
+  permissions: 'rw',
+};
+
+const LOOK_AGAIN_MS = 5_000;
 
 /** Opening these makes the kernel load their module. */
 const LOADED_BY_OPENING = ['/dev/net/tun', '/dev/vhost-net'];
@@ -20,16 +36,28 @@ export interface DevicePlugins {
   run(ctx: Ctx): Promise<void>;
 }
 
-export function createDevicePlugins(options: DevicePluginOptions, specs: readonly DeviceSpec[] = DEVICE_SPECS): DevicePlugins {
+export function createDevicePlugins(
+  options: DevicePluginOptions,
+  specs: readonly DeviceSpec[] = DEVICE_SPECS,
+  optional: readonly OptionalDevice[] = [],
+): DevicePlugins {
   const plugins = specs.map((spec) => createDevicePlugin(spec, options));
   return {
     plugins,
     ready: () => plugins.every((plugin) => plugin.isRegistered()),
     async run(ctx) {
       for (const path of LOADED_BY_OPENING) await touchDevice(options.hostRoot + path);
-      await Promise.all(plugins.map((plugin) => plugin.run(ctx)));
+      const later = optional.map((device) => runOnceWanted(ctx, device, options));
+      await Promise.all([...plugins.map((plugin) => plugin.run(ctx)), ...later]);
     },
   };
+}
+
+async function runOnceWanted(ctx: Ctx, { spec, isWanted }: OptionalDevice, options: DevicePluginOptions): Promise<void> {
+  while (!isWanted() && !ctx.signal.aborted) await sleep(ctx.clock, options.pollMs ?? LOOK_AGAIN_MS, ctx.signal);
+  if (ctx.signal.aborted) return;
+  await touchDevice(options.hostRoot + spec.path);
+  await createDevicePlugin(spec, options).run(ctx);
 }
 
 async function touchDevice(path: string): Promise<void> {

@@ -38,6 +38,7 @@ import { renderStateClaim, stateClaimOf } from './state-claim.js';
 import { canWait, handedOverPatch, isQuiet, nextVmi, QUICK_START_MS, transitionEvents, unpausedGate } from './status.js';
 import { text } from './text.js';
 import { isAttaching, QUICK_ATTACH_MS } from './volumes.js';
+import { takenCids, wantsCid } from './vsock-cid.js';
 
 /** Index of the pod store: pods by the uid of the object that controls them. */
 export const PODS_BY_OWNER = 'owner';
@@ -97,6 +98,7 @@ function observe(d: VmiDeps, key: ObjectKey): Seen | undefined {
     ),
     hasOwner: vm !== undefined && vm.metadata.uid === owner?.uid && !isDeleting(vm),
     settled: d.expectations.satisfied(key),
+    ...(wantsCid(vmi) ? { takenCids: takenCids(vmi, d.vmis.list()) } : {}),
     launcherImage: d.launcherImage,
   };
 }

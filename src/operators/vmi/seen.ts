@@ -17,6 +17,8 @@ export interface Seen {
   readonly stateClaim?: PersistentVolumeClaim | undefined;
   /** Those that exist of the ones that hooks of the VMI name; looked up when its pod is made. */
   readonly configMaps?: ReadonlySet<string>;
+  /** VSOCK addresses of the other VMIs; for one that needs an address only. */
+  readonly takenCids?: ReadonlySet<number>;
   /** CDI's DataVolumes by name, in the VMI's namespace. */
   readonly dataVolumes: ReadonlyMap<string, DataVolume>;
   /** Storage classes that bind a claim only when a pod asks for it. */

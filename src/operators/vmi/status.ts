@@ -28,6 +28,7 @@ import { type Failure, isFinal, isHandedOver, phaseOf, type Seen } from './seen.
 import { mountProblem } from './slow-mount.js';
 import { text } from './text.js';
 import { type At, isFresh, nextVolumeStatus } from './volumes.js';
+import { vsockCidOf } from './vsock-cid.js';
 
 function readyOf({ pod }: Seen, phase: VmiPhase): ConditionValue {
   const no = (reason: string, message: string): ConditionValue => ({ status: 'False', reason, message });
@@ -71,9 +72,10 @@ function conditionsOf(seen: Seen, failure: Failure | undefined, decision: PhaseD
   );
 }
 
-function handOver(pod: Pod, status: VirtualMachineInstanceStatus): void {
+function handOver(pod: Pod, status: VirtualMachineInstanceStatus, { vmi, takenCids }: Seen): void {
   status.nodeName = pod.spec?.nodeName ?? '';
   if (pod.metadata.annotations?.[ANNOTATION.migrationTransportUnix] === 'true') status.migrationTransport = 'Unix';
+  if (takenCids) status.VSOCKCID ??= vsockCidOf(vmi, takenCids);
 }
 
 /** From the hand-over until the guest goes; nothing before and nothing now must compare as equal. */
@@ -138,7 +140,7 @@ export function nextVmi(seen: Seen, failure: Failure | undefined, now: number): 
     if (image) status.launcherContainerImageVersion = image;
     if (pod.status?.qosClass) status.qosClass = pod.status.qosClass;
   }
-  if (pod && decision.phase === 'Scheduled' && !isHandedOver(seen.vmi)) handOver(pod, status);
+  if (pod && decision.phase === 'Scheduled' && !isHandedOver(seen.vmi)) handOver(pod, status, seen);
   Object.assign(status, devicesOf(seen, decision, { failure, now }));
   phaseStatus(status, decision, seen, now);
   status.conditions = conditionsOf(seen, failure, decision, now) as NonNullable<VirtualMachineInstanceStatus['conditions']>;

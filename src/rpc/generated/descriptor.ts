@@ -1287,6 +1287,37 @@ export const descriptor = {
        }
       }
      }
+    },
+    "vsock": {
+     "nested": {
+      "system": {
+       "nested": {
+        "v1": {
+         "nested": {
+          "System": {
+           "methods": {
+            "CABundle": {
+             "requestType": "EmptyRequest",
+             "responseType": "Bundle"
+            }
+           }
+          },
+          "EmptyRequest": {
+           "fields": {}
+          },
+          "Bundle": {
+           "fields": {
+            "Raw": {
+             "type": "bytes",
+             "id": 1
+            }
+           }
+          }
+         }
+        }
+       }
+      }
+     }
     }
    }
   },

@@ -32,6 +32,7 @@ export const PACKAGES = {
   cmd: descriptor.nested.kubevirt.nested.cmd.nested.v1.nested as unknown as Package,
   hooksInfo: descriptor.nested.kubevirt.nested.hooks.nested.info.nested as unknown as Package,
   hooks: descriptor.nested.kubevirt.nested.hooks.nested.v1alpha3.nested as unknown as Package,
+  vsock: descriptor.nested.kubevirt.nested.vsock.nested.system.nested.v1.nested as unknown as Package,
   plugins: descriptor.nested.kubevirt.nested.hooks.nested.plugins.nested.v1alpha1.nested as unknown as Package,
 } as const;
 

@@ -1,5 +1,6 @@
 // Devices of one element each: balloon, random numbers, watchdog, sound, TPM, vsock, panic notifiers, USB redirection, shared directories.
 import { KvError } from '../../../base/errors.js';
+import { LOCAL_VSOCK_CID } from '../../devices/vsock.js';
 import { usbRedirectionSocket, virtiofsSocket } from '../../storage/paths.js';
 import type { Scope } from '../scope.js';
 import { NOTHING, type Step } from '../step.js';
@@ -74,16 +75,13 @@ export const tpm: Step<'devices' | 'arch'> = {
   },
 };
 
-/** Address of the only guest in a vsock namespace of its own. */
-const LOCAL_CID = 3;
-
 export const vsock: Step<'vmi' | 'localVsockNamespace'> = {
   name: 'vsock',
   render({ vmi, localVsockNamespace }) {
     const cid = vmi.status?.VSOCKCID;
     if (cid === undefined) return NOTHING;
     // vhost-vsock exists as a modern device only.
-    const address = el('cid', { auto: 'no', address: localVsockNamespace ? LOCAL_CID : cid });
+    const address = el('cid', { auto: 'no', address: localVsockNamespace ? LOCAL_VSOCK_CID : cid });
     return { devices: [el('vsock', { model: 'virtio-non-transitional' }, [address])] };
   },
 };
