@@ -1,13 +1,13 @@
-// One gRPC call over a unix socket by Node's own HTTP/2, for processes that live for one call. Gives the answer's bytes and trailing
-// headers; errors are the KvErrors the full client (../channel.ts) gives. The process that calls it serves nothing and never retries.
-import { Buffer } from 'node:buffer';
-import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
-import { connect as connectSocket } from 'node:net';
+// Unary gRPC calls over a unix socket without the gRPC library, for processes that must stay small. Gives the answer's bytes and trailing headers;
+// errors are the KvErrors the full client (../channel.ts) gives. Never retries.
+import type { Buffer } from 'node:buffer';
+import { connect } from 'node:net';
 import { type ErrorCode, KvError } from '../../base/errors.js';
-import { framed, unframed } from './frame.js';
+import { Body, framed } from './frame.js';
+import { H2Connection, type Headers } from './h2.js';
+import { CODE } from './h2-frames.js';
 
 export interface CallTarget {
-  readonly socketPath: string;
   readonly service: string;
   readonly method: string;
   readonly deadlineMs: number;
@@ -15,24 +15,7 @@ export interface CallTarget {
 
 export interface LightAnswer {
   readonly message: Buffer;
-  readonly trailer: IncomingHttpHeaders;
-}
-
-// As much as the full client takes; a peer that sends without end must not fill our memory.
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-
-/** Keeps the chunks of a body; false once there are more than anybody sends. */
-function collector(): { add(chunk: Buffer): boolean; whole(): Buffer } {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  return {
-    add(chunk) {
-      chunks.push(chunk);
-      total += chunk.length;
-      return total <= MAX_ANSWER_BYTES;
-    },
-    whole: () => Buffer.concat(chunks),
-  };
+  readonly trailer: Headers;
 }
 
 const STATUS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
@@ -42,72 +25,108 @@ const STATUS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   '14': ['LauncherUnreachable', 'the peer is going away'],
 };
 
-const unreachable = ({ method, socketPath }: CallTarget, cause: unknown): KvError =>
-  new KvError('LauncherUnreachable', `${method}: nobody answers on ${socketPath}`, { cause });
-
-function failureOf({ method, socketPath }: CallTarget, headers: IncomingHttpHeaders): KvError | undefined {
+function failureOf(where: string, headers: Headers): KvError | undefined {
   const status = headers['grpc-status'];
   if (status === '0') return undefined;
-  if (status === undefined) return new KvError('LauncherUnreachable', `${method}: the peer on ${socketPath} hung up without an answer`);
-  const [code, words] = STATUS[String(status)] ?? ['Internal', 'it failed'];
+  if (status === undefined) return new KvError('LauncherUnreachable', `${where}: the peer hung up without an answer`);
+  const [code, words] = STATUS[status] ?? ['Internal', 'it failed'];
   const details = headers['grpc-message'];
-  return new KvError(
-    code,
-    `${method} on ${socketPath}: ${words}${details === undefined ? '' : ` (${decodeURIComponent(String(details))})`}`,
-  );
+  return new KvError(code, `${where}: ${words}${details === undefined ? '' : ` (${decoded(details)})`}`);
 }
 
-function exchange(session: ClientHttp2Session, target: CallTarget, message: Buffer): Promise<LightAnswer> {
-  const { service, method, deadlineMs } = target;
-  return new Promise((resolve, reject) => {
-    session.on('error', (err) => reject(unreachable(target, err)));
-    session.on('close', () => reject(unreachable(target, undefined)));
-    const stream = session.request({
-      ':method': 'POST',
-      ':path': `/${service}/${method}`,
-      'content-type': 'application/grpc',
-      'grpc-timeout': `${deadlineMs}m`,
-      te: 'trailers',
-    });
-    const body = collector();
-    let trailer: IncomingHttpHeaders = {};
-    // A connection that fails also cancels the stream, which names the failure as its cause.
-    stream.on('error', (err) => reject(unreachable(target, err.cause ?? err)));
-    // A call that fails at once has its status among the headers.
-    stream.on('response', (headers) => {
-      trailer = headers;
-    });
-    stream.on('trailers', (headers) => {
-      trailer = headers;
-    });
-    stream.on('data', (chunk: Buffer) => {
-      if (!body.add(chunk)) reject(new KvError('Invalid', `${method}: the answer on ${target.socketPath} has no end`));
-    });
-    stream.on('end', () => {
-      const failure = failureOf(target, trailer);
-      if (failure) reject(failure);
-      else resolve({ message: unframed(body.whole()), trailer });
-    });
-    stream.end(framed(message));
-  });
-}
-
-function deadline({ method, socketPath, deadlineMs }: CallTarget): { readonly passed: Promise<never>; clear(): void } {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new KvError('Timeout', `${method}: no answer on ${socketPath} within ${deadlineMs / 1000} s`)),
-    deadlineMs,
-  );
-  return { passed: promise, clear: () => clearTimeout(timer) };
-}
-
-export async function callOnce(target: CallTarget, message: Buffer): Promise<LightAnswer> {
-  const session = connect('http://localhost', { createConnection: () => connectSocket(target.socketPath) });
-  const { passed, clear } = deadline(target);
+function decoded(text: string): string {
   try {
-    return await Promise.race([exchange(session, target, message), passed]);
+    return decodeURIComponent(text);
+  } catch {
+    // Not encoded as it should be: readable all the same.
+    return text;
+  }
+}
+
+/** A connection that is made when it is needed, and again when it was lost. */
+export class LightChannel {
+  readonly #socketPath: string;
+  #connection: H2Connection | undefined;
+
+  constructor(socketPath: string) {
+    this.#socketPath = socketPath;
+  }
+
+  call(target: CallTarget, message: Buffer): Promise<LightAnswer> {
+    const { service, method, deadlineMs } = target;
+    const where = `${method} on ${this.#socketPath}`;
+    return new Promise((resolve, reject) => {
+      const stream = this.#open().request();
+      const timer = setTimeout(() => {
+        stream.reset(CODE.cancel);
+        reject(new KvError('Timeout', `${method}: no answer on ${this.#socketPath} within ${deadlineMs / 1000} s`));
+      }, deadlineMs);
+      const body = new Body();
+      let trailer: Headers = {};
+      const settle = (end: () => void): void => {
+        clearTimeout(timer);
+        try {
+          end();
+        } catch (err) {
+          reject(err);
+        }
+      };
+      stream.listener = {
+        // The last ones count: a call that fails at once has its status among the first.
+        headers: (headers) => {
+          trailer = headers;
+        },
+        data: (chunk) => {
+          if (body.add(chunk)) return;
+          stream.reset(CODE.cancel);
+          settle(() => reject(new KvError('Invalid', `${where}: the answer has no end`)));
+        },
+        end: () =>
+          settle(() => {
+            const failure = failureOf(where, trailer);
+            if (failure) reject(failure);
+            else resolve({ message: body.message(), trailer });
+          }),
+        broken: (cause) =>
+          settle(() => reject(new KvError('LauncherUnreachable', `${method}: nobody answers on ${this.#socketPath}`, { cause }))),
+      };
+      stream.open({
+        ':method': 'POST',
+        ':scheme': 'http',
+        ':authority': 'localhost',
+        ':path': `/${service}/${method}`,
+        'content-type': 'application/grpc',
+        'grpc-timeout': `${deadlineMs}m`,
+        te: 'trailers',
+      });
+      stream.finish(framed(message));
+    });
+  }
+
+  #open(): H2Connection {
+    if (this.#connection?.isOpen) return this.#connection;
+    const connection: H2Connection = new H2Connection(connect(this.#socketPath), 'client', {
+      closed: () => {
+        if (this.#connection === connection) this.#connection = undefined;
+      },
+    });
+    this.#connection = connection;
+    return connection;
+  }
+
+  /** Breaks off what is under way. */
+  close(): void {
+    this.#connection?.destroy();
+    this.#connection = undefined;
+  }
+}
+
+/** For processes that make one call and end. */
+export async function callOnce(target: CallTarget & { readonly socketPath: string }, message: Buffer): Promise<LightAnswer> {
+  const channel = new LightChannel(target.socketPath);
+  try {
+    return await channel.call(target, message);
   } finally {
-    clear();
-    session.destroy();
+    channel.close();
   }
 }

@@ -1,7 +1,10 @@
 // gRPC's frame around one message: a byte that says "compressed", four bytes of length, the message. Both light ends use it.
 import { Buffer } from 'node:buffer';
+import { KvError } from '../../base/errors.js';
 
 const PREFIX = 5;
+// As much as the full client takes; a peer that sends without end must not fill our memory.
+const MOST_BYTES = 64 * 1024 * 1024;
 
 export function framed(message: Buffer): Buffer {
   const prefix = Buffer.alloc(PREFIX);
@@ -10,4 +13,25 @@ export function framed(message: Buffer): Buffer {
 }
 
 /** The message of a body with one frame. */
-export const unframed = (body: Buffer): Buffer => body.subarray(PREFIX);
+function unframed(body: Buffer): Buffer {
+  if (body.length < PREFIX || body.readUInt32BE(1) !== body.length - PREFIX) throw new KvError('Invalid', 'the peer sent no whole message');
+  if (body[0] !== 0) throw new KvError('Invalid', 'the peer sent a compressed message, which was not agreed');
+  return body.subarray(PREFIX);
+}
+
+/** Keeps the pieces of a body until it is whole. */
+export class Body {
+  readonly #chunks: Buffer[] = [];
+  #total = 0;
+
+  /** False once there is more than anybody sends. */
+  add(chunk: Buffer): boolean {
+    this.#chunks.push(chunk);
+    this.#total += chunk.length;
+    return this.#total <= MOST_BYTES;
+  }
+
+  message(): Buffer {
+    return unframed(Buffer.concat(this.#chunks));
+  }
+}
