@@ -89,6 +89,8 @@ export class NetworkedPod {
   guestOn(bridge: string, mac: string): TestNs {
     const guest = createNs('guest');
     this.#guests.push(guest);
+    // Its link-local address is there at once.
+    guest.run('sh', '-c', 'echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad');
     const port = `veth${this.#guests.length}`;
     guest.run('ip', 'link', 'add', 'eth0', 'address', mac, 'type', 'veth', 'peer', 'name', port, 'netns', String(this.#pid));
     guest.run('nsenter', `--net=/proc/${this.#pid}/ns/net`, '--', 'ip', 'link', 'set', port, 'master', bridge, 'up');
