@@ -2,11 +2,11 @@
 import { posix } from 'node:path';
 import { type FieldPath, field } from '../../../api/field-path.js';
 import type { Plugin } from '../../../api/index.js';
+import { type Environment, mayBe, type Type, typeOfExpression } from '../../../core/cel/check.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { refuse, type Verdict, verdictOf } from '../../verdict.js';
 import { gateOff } from '../gate-off.js';
 import { type Causes, invalid } from '../rule.js';
-import { type Environment, mayBe, type Type, typeOfExpression } from './cel/check.js';
 import { DOMAIN, domainEnvironment, nodeEnvironment } from './environments.js';
 
 interface Wanted {

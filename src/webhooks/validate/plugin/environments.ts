@@ -1,6 +1,6 @@
 // What the CEL expressions of plugins may speak of. Expressions about the domain see API objects under the names of the launcher's own
 // structures, in capitals; those of node hooks see them as they are written in YAML. Pure data.
-import type { Environment, Type } from './cel/check.js';
+import type { Environment, Type } from '../../../core/cel/check.js';
 
 const VMI: Type = 'VirtualMachineInstance';
 export const DOMAIN: Type = 'Domain';

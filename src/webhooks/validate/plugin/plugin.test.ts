@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Plugin } from '../../../api/index.js';
+import { typeOfExpression } from '../../../core/cel/check.js';
 import { clusterConfigOf } from '../../../core/config/cluster-config.js';
 import { admitPluginCreate } from './admit.js';
-import { typeOfExpression } from './cel/check.js';
 import { domainEnvironment, nodeEnvironment } from './environments.js';
 
 const told = (text: string, environment = nodeEnvironment): string => {

@@ -1,6 +1,6 @@
 // What a CEL expression results in, as far as that is known before it runs: names must be declared, operators fit their operands. Fields of
 // API objects deeper than the first level are not followed: they count as of any type. Called by the plugin rules. Pure.
-import { fail, ok, type Result } from '../../../../base/result.js';
+import { fail, ok, type Result } from '../../base/result.js';
 import { type Expression, parse } from './parser.js';
 
 /** `any` is what is only known when the expression runs; anything else that is no CEL type names a declared object type. */

@@ -1,5 +1,5 @@
 // The words of a CEL expression: names, literals and signs with their positions. Called by the parser. Pure.
-import { fail, ok, type Result } from '../../../../base/result.js';
+import { fail, ok, type Result } from '../../base/result.js';
 
 export type TokenKind = 'name' | 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'sign' | 'end';
 

@@ -1,11 +1,12 @@
 // CEL expressions as trees. Knows the grammar, nothing of types. Called by the checker; the first thing that does not fit ends it. Pure.
-import { fail, ok, type Result } from '../../../../base/result.js';
+import { fail, ok, type Result } from '../../base/result.js';
+import { type LiteralValue, literalOf } from './literal.js';
 import { type Token, type TokenKind, tokensOf } from './tokens.js';
 
 export type Literal = 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'bool' | 'null';
 
 export type Expression =
-  | { readonly is: 'literal'; readonly type: Literal }
+  | { readonly is: 'literal'; readonly type: Literal; readonly value: LiteralValue }
   | { readonly is: 'name'; readonly name: string }
   | { readonly is: 'select'; readonly of: Expression; readonly field: string }
   | { readonly is: 'index'; readonly of: Expression; readonly key: Expression }
@@ -21,7 +22,11 @@ class SyntaxFault extends Error {}
 
 /** Loosest first. */
 const LEVELS: readonly (readonly string[])[] = [['||'], ['&&'], ['<', '<=', '>=', '>', '==', '!=', 'in'], ['+', '-'], ['*', '/', '%']];
-const WORDS: Readonly<Record<string, Literal>> = { true: 'bool', false: 'bool', null: 'null' };
+const WORDS: Readonly<Record<string, readonly [Literal, LiteralValue]>> = {
+  true: ['bool', true],
+  false: ['bool', false],
+  null: ['null', null],
+};
 const LITERALS: readonly TokenKind[] = ['int', 'uint', 'double', 'string', 'bytes'];
 const DEEPEST = 250;
 
@@ -150,10 +155,7 @@ class Parser {
 
   private primary(): Expression {
     const { kind } = this.token;
-    if (LITERALS.includes(kind)) {
-      this.next();
-      return { is: 'literal', type: kind as Literal };
-    }
+    if (LITERALS.includes(kind)) return { is: 'literal', type: kind as Literal, value: literalOf(kind, this.next().text) };
     if (this.accepts('(')) {
       const inner = this.expression();
       this.expect(')');
@@ -163,8 +165,8 @@ class Parser {
     if (this.accepts('{')) return this.map();
     this.accepts('.');
     const name = this.name();
-    const literal = WORDS[name];
-    if (literal) return { is: 'literal', type: literal };
+    const literal = Object.hasOwn(WORDS, name) ? WORDS[name] : undefined;
+    if (literal) return { is: 'literal', type: literal[0], value: literal[1] };
     if (name === 'in') this.wrong('a name');
     return this.accepts('(') ? { is: 'call', name, args: this.items(')') } : { is: 'name', name };
   }
