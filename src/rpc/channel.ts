@@ -1,9 +1,8 @@
 // gRPC over unix sockets: one client connection, one listening server. The typed services sit on top; nothing else uses it.
-import { lchown, unlink } from 'node:fs/promises';
+import { lchown } from 'node:fs/promises';
 import {
   Client,
   credentials,
-  type Metadata,
   Server,
   ServerCredentials,
   type ServiceDefinition,
@@ -11,13 +10,12 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { KvError } from '../base/errors.js';
-import { fromStatus } from './wire-error.js';
+import { fromStatus, plainTrailer } from './grpc-error.js';
+import { checkSocketPath, removeSocket } from './socket-file.js';
+import type { Trailer } from './wire-error.js';
 
 // Screenshots and guest lists exceed gRPC's default of 4 MiB.
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
-// sun_path holds 108 bytes with its end mark; a longer path would be cut or refused with a message nobody understands.
-const MAX_SOCKET_PATH = 107;
-
 const OPTIONS = {
   'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
   'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
@@ -31,7 +29,7 @@ const OPTIONS = {
 
 export interface Answer {
   readonly value: unknown;
-  readonly trailer: Metadata;
+  readonly trailer: Trailer;
 }
 
 export interface Channel {
@@ -41,9 +39,7 @@ export interface Channel {
 }
 
 function checkedTarget(socketPath: string): string {
-  if (Buffer.byteLength(socketPath) > MAX_SOCKET_PATH) {
-    throw new KvError('Invalid', `socket path ${socketPath} is longer than ${MAX_SOCKET_PATH} bytes; reach it by a shorter path`);
-  }
+  checkSocketPath(socketPath);
   return `unix:${socketPath}`;
 }
 
@@ -69,7 +65,7 @@ export function openChannel(socketPath: string): Channel {
         );
         // The status event follows the callback and brings the trailing metadata.
         call.on('status', ({ metadata }) =>
-          failure ? reject(fromStatus(failure, name, socketPath)) : resolve({ value, trailer: metadata }),
+          failure ? reject(fromStatus(failure, name, socketPath)) : resolve({ value, trailer: plainTrailer(metadata) }),
         );
       });
     },
@@ -93,12 +89,6 @@ export interface RpcServer {
 export interface ServedService {
   readonly definition: ServiceDefinition;
   readonly implementation: UntypedServiceImplementation;
-}
-
-async function removeSocket(socketPath: string): Promise<void> {
-  await unlink(socketPath).catch((err: NodeJS.ErrnoException) => {
-    if (err.code !== 'ENOENT') throw new KvError('Internal', `cannot remove the old socket ${socketPath}`, { cause: err });
-  });
 }
 
 async function handOver(socketPath: string, owner: { uid: number; gid: number }, server: Server): Promise<void> {

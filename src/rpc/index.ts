@@ -3,12 +3,6 @@ export type { ListenOptions, RpcServer } from './channel.js';
 export { type CallOptions, type CmdClient, createCmdClient } from './cmd-client.js';
 export type { CmdApi, ExecCommand, ExecOutcome, Screenshot, VmiOptions } from './cmd-codec.js';
 export { type CmdHandlers, serveCmd } from './cmd-server.js';
-export {
-  createNotifyClient,
-  type DomainEvent,
-  type LauncherEvent,
-  type NotifyClient,
-  type NotifyHandlers,
-  type NotifyServer,
-  serveNotify,
-} from './notify.js';
+export { type NotifyHandlers, type NotifyServer, serveNotify } from './notify.js';
+export { createNotifyClient, type NotifyClient } from './notify-client.js';
+export type { DomainEvent, LauncherEvent } from './notify-codec.js';

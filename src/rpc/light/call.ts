@@ -5,7 +5,6 @@ import { connect } from 'node:net';
 import { type ErrorCode, KvError } from '../../base/errors.js';
 import { Body, framed } from './frame.js';
 import { H2Connection, type Headers } from './h2.js';
-import { CODE } from './h2-frames.js';
 
 export interface CallTarget {
   readonly service: string;
@@ -43,6 +42,16 @@ function decoded(text: string): string {
   }
 }
 
+const requestHeaders = ({ service, method, deadlineMs }: CallTarget): Headers => ({
+  ':method': 'POST',
+  ':scheme': 'http',
+  ':authority': 'localhost',
+  ':path': `/${service}/${method}`,
+  'content-type': 'application/grpc',
+  'grpc-timeout': `${Math.ceil(deadlineMs)}m`,
+  te: 'trailers',
+});
+
 /** A connection that is made when it is needed, and again when it was lost. */
 export class LightChannel {
   readonly #socketPath: string;
@@ -53,12 +62,12 @@ export class LightChannel {
   }
 
   call(target: CallTarget, message: Buffer): Promise<LightAnswer> {
-    const { service, method, deadlineMs } = target;
+    const { method, deadlineMs } = target;
     const where = `${method} on ${this.#socketPath}`;
     return new Promise((resolve, reject) => {
-      const stream = this.#open().request();
+      let takeBack = (): void => undefined;
       const timer = setTimeout(() => {
-        stream.reset(CODE.cancel);
+        takeBack();
         reject(new KvError('Timeout', `${method}: no answer on ${this.#socketPath} within ${deadlineMs / 1000} s`));
       }, deadlineMs);
       const body = new Body();
@@ -71,35 +80,31 @@ export class LightChannel {
           reject(err);
         }
       };
-      stream.listener = {
-        // The last ones count: a call that fails at once has its status among the first.
-        headers: (headers) => {
-          trailer = headers;
+      takeBack = this.#open().request(
+        {
+          // The last ones count: a call that fails at once has its status among the first.
+          headers: (headers) => {
+            trailer = headers;
+          },
+          data: (chunk) => {
+            if (body.add(chunk)) return;
+            takeBack();
+            settle(() => reject(new KvError('Invalid', `${where}: the answer has no end`)));
+          },
+          end: () =>
+            settle(() => {
+              const failure = failureOf(where, trailer);
+              if (failure) reject(failure);
+              else resolve({ message: body.message(), trailer });
+            }),
+          broken: (cause) =>
+            settle(() => reject(new KvError('LauncherUnreachable', `${method}: nobody answers on ${this.#socketPath}`, { cause }))),
         },
-        data: (chunk) => {
-          if (body.add(chunk)) return;
-          stream.reset(CODE.cancel);
-          settle(() => reject(new KvError('Invalid', `${where}: the answer has no end`)));
+        (stream) => {
+          stream.open(requestHeaders(target));
+          stream.finish(framed(message));
         },
-        end: () =>
-          settle(() => {
-            const failure = failureOf(where, trailer);
-            if (failure) reject(failure);
-            else resolve({ message: body.message(), trailer });
-          }),
-        broken: (cause) =>
-          settle(() => reject(new KvError('LauncherUnreachable', `${method}: nobody answers on ${this.#socketPath}`, { cause }))),
-      };
-      stream.open({
-        ':method': 'POST',
-        ':scheme': 'http',
-        ':authority': 'localhost',
-        ':path': `/${service}/${method}`,
-        'content-type': 'application/grpc',
-        'grpc-timeout': `${deadlineMs}m`,
-        te: 'trailers',
-      });
-      stream.finish(framed(message));
+      );
     });
   }
 

@@ -1,10 +1,9 @@
 // The command service for processes that make one call and end (probes, backup hooks): the same methods and errors as ../cmd-client.ts
 // without loading gRPC. To be imported by this file's name; the room's index would bring the whole library along.
-import { type ErrorCode, KvError } from '../../base/errors.js';
 import type { CallOptions } from '../cmd-client.js';
 import { CMD_CODECS, type CmdApi, type Codec, rpcName } from '../cmd-codec.js';
-import { ERROR_KEY } from '../error-keys.js';
 import type { Response } from '../generated/cmd-v1.js';
+import { fromWire } from '../wire-error.js';
 import { callOnce } from './call.js';
 import { CMD_SERVICE, decodeMessage, encodeMessage, methodOf, type Values } from './message.js';
 
@@ -20,8 +19,7 @@ async function call(socketPath: string, key: keyof CmdApi, args: unknown[], opti
   const answer = decodeMessage(responseType, message);
   const status = (codec.statusAt === 'top' ? answer : answer.response) as Response | null;
   if (status?.success === true) return codec.result(answer);
-  const code = trailer[ERROR_KEY.code] as ErrorCode | undefined;
-  throw new KvError(code ?? 'Internal', status?.message || 'the launcher refused without a reason');
+  throw fromWire(status?.message || 'the launcher refused without a reason', trailer);
 }
 
 /** Each call has a connection of its own, which is closed when it ends: there is nothing to close. */

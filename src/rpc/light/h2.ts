@@ -20,7 +20,7 @@ import {
   settingsPayload,
   unpadded,
 } from './h2-frames.js';
-import { H2Stream, type Headers, type StreamOwner } from './h2-stream.js';
+import { H2Stream, type Headers, type StreamListener, type StreamOwner } from './h2-stream.js';
 import { HpackReader, writeFields } from './hpack.js';
 
 export type { H2Stream, Headers, StreamListener } from './h2-stream.js';
@@ -41,6 +41,12 @@ export interface ConnectionListener {
   closed(cause?: Error): void;
 }
 
+interface WaitingRequest {
+  readonly listener: StreamListener;
+  readonly begin: (stream: H2Stream) => void;
+  stream: H2Stream | undefined;
+}
+
 interface HeaderBlock {
   readonly stream: number;
   readonly isLast: boolean;
@@ -59,6 +65,10 @@ export class H2Connection {
   #window = DEFAULT_WINDOW;
   #streamWindow = DEFAULT_WINDOW;
   #peerFrameBytes = FRAME_BYTES;
+  /** How many requests at a time. One until the server has said it: more might be refused. */
+  #peerStreams = 1;
+  readonly #requests: WaitingRequest[] = [];
+  #hasSettings = false;
   #nextId = 1;
   #lastPeerId = 0;
   #isGoingAway = false;
@@ -90,12 +100,29 @@ export class H2Connection {
     return !this.#isClosed && !this.#isGoingAway;
   }
 
-  /** A new stream to the server. */
-  request(): H2Stream {
-    const stream = new H2Stream(this.#nextId, this.#owner, this.#streamWindow);
-    this.#nextId += 2;
-    this.#streams.set(stream.id, stream);
-    return stream;
+  /** A new stream to the server, begun when the server takes one more. The returned function takes it back, whatever came of it. */
+  request(listener: StreamListener, begin: (stream: H2Stream) => void): () => void {
+    const waiting: WaitingRequest = { listener, begin, stream: undefined };
+    this.#requests.push(waiting);
+    this.#beginRequests();
+    return () => {
+      const at = this.#requests.indexOf(waiting);
+      if (at >= 0) this.#requests.splice(at, 1);
+      waiting.stream?.reset(CODE.cancel);
+    };
+  }
+
+  #beginRequests(): void {
+    while (this.isOpen && this.#streams.size < this.#peerStreams) {
+      const next = this.#requests.shift();
+      if (!next) return;
+      const stream = new H2Stream(this.#nextId, this.#owner, this.#streamWindow);
+      this.#nextId += 2;
+      this.#streams.set(stream.id, stream);
+      stream.listener = next.listener;
+      next.stream = stream;
+      next.begin(stream);
+    }
   }
 
   readonly #owner: StreamOwner = {
@@ -107,8 +134,9 @@ export class H2Connection {
     writeHeaders: (stream, headers, last) => this.#writeHeaders(stream, headers, last),
     writeReset: (stream, code) => this.#write(FRAME.reset, 0, stream, number32(code)),
     forget: ({ id }) => {
-      this.#streams.delete(id);
+      if (!this.#streams.delete(id)) return;
       if (this.#isGoingAway && this.#streams.size === 0) this.destroy();
+      else this.#beginRequests();
     },
   };
 
@@ -171,6 +199,7 @@ export class H2Connection {
     },
     [FRAME.goAway]: () => {
       this.#isGoingAway = true;
+      for (const { listener } of this.#requests.splice(0)) listener.broken(new KvError('Unavailable', 'the peer is going away'));
       if (this.#streams.size === 0) this.destroy();
     },
     [FRAME.pushPromise]: () => {
@@ -233,8 +262,12 @@ export class H2Connection {
 
   #onSettings({ flags, payload }: Frame): void {
     if ((flags & FLAG.ack) !== 0) return;
-    for (const [id, value] of readSettings(payload)) this.#set(id, value);
+    const settings = readSettings(payload);
+    if (!this.#hasSettings) this.#peerStreams = Number.POSITIVE_INFINITY;
+    this.#hasSettings = true;
+    for (const [id, value] of settings) this.#set(id, value);
     this.#write(FRAME.settings, FLAG.ack, 0, Buffer.alloc(0));
+    this.#beginRequests();
   }
 
   #set(id: number, value: number): void {
@@ -242,6 +275,7 @@ export class H2Connection {
       if (value < FRAME_BYTES) throw broken('frames smaller than allowed');
       this.#peerFrameBytes = Math.min(value, FRAME_BYTES);
     }
+    if (id === SETTING.maxStreams) this.#peerStreams = value;
     if (id !== SETTING.windowSize) return;
     if (value > LARGEST_WINDOW) throw broken('a window larger than there is');
     const more = value - this.#streamWindow;
@@ -272,6 +306,7 @@ export class H2Connection {
     this.#isClosed = true;
     const reason = cause ?? new KvError('Unavailable', 'the connection was closed');
     for (const stream of [...this.#streams.values()]) stream.break(reason);
+    for (const { listener } of this.#requests.splice(0)) listener.broken(reason);
     this.#listener.closed(cause);
   }
 }

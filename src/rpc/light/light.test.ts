@@ -3,13 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ServiceDefinition } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DomainReport } from '../../api/domain-report.js';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import { type CmdApi, type CmdHandlers, createCmdClient, serveCmd } from '../index.js';
+import { SERVICES } from '../loader.js';
 import { lightCmdClient } from './client.js';
-import { decodeMessage, encodeMessage } from './message.js';
+import { decodeMessage, encodeMessage, PACKAGES, type Package } from './message.js';
 
 const vmi = { metadata: { name: 'vm1', namespace: 'ns', uid: 'u1' } } as VirtualMachineInstance;
 const report: DomainReport = {
@@ -125,8 +127,45 @@ describe('messages', () => {
     expect(decodeMessage('Response', Buffer.from([...unknown, 0x08, 1]))).toEqual({ success: true, message: '' });
   });
 
-  it('refuses a message that ends early, and a map', () => {
+  it('refuses a message that ends early, and a number for a map', () => {
     expect(() => decodeMessage('Response', Buffer.from([0x12, 5, 0x61]))).toThrow('ends in the middle');
-    expect(() => encodeMessage('VirtualMachineOptions', { DisksInfo: {} })).toThrow('is a map');
+    // Field 5, DisksInfo, as a number.
+    expect(() => decodeMessage('VirtualMachineOptions', Buffer.from([0x28, 1]))).toThrow('in the place of a map');
+  });
+
+  const SAMPLES: Readonly<Record<string, unknown>> = { bool: true, string: 'größer', bytes: Buffer.from([0, 255]), int32: -7, int64: -9 };
+  const depthOf = (value: number) => ({ deeper: value - 1, isDeepest: value <= 0 });
+
+  /** A message with a value in every field, lists and maps with two. */
+  function sample(type: string, from: Package, depth = 4): Record<string, unknown> {
+    const { deeper, isDeepest } = depthOf(depth);
+    const one = (of: string): unknown => SAMPLES[of] ?? (of.startsWith('uint') ? 300 : isDeepest ? null : sample(of, from, deeper));
+    const fields = Object.entries(from[type]?.fields ?? {}).map(([name, field]): [string, unknown] => {
+      if (field.keyType !== undefined) return [name, { a: one(field.type), 'b c': one(field.type) }];
+      return [name, field.rule === 'repeated' ? [one(field.type), one(field.type)] : one(field.type)];
+    });
+    return Object.fromEntries(fields);
+  }
+
+  const services: readonly [string, Package, ServiceDefinition][] = [
+    ['Cmd', PACKAGES.cmd, SERVICES.cmd],
+    ['CmdInfo', PACKAGES.cmdInfo, SERVICES.cmdInfo],
+    ['Notify', PACKAGES.notify, SERVICES.notify],
+    ['NotifyInfo', PACKAGES.notifyInfo, SERVICES.notifyInfo],
+  ];
+  const methods = services.flatMap(([service, from, definition]) =>
+    Object.entries(from[service]?.methods ?? {}).map(([name, types]) => ({ name, from, types, definition: definition[name] })),
+  );
+
+  it.each(methods)('are those of the full library: $name', ({ from, types, definition }) => {
+    if (!definition) throw new Error('the full library does not know it');
+    const [request, response] = [sample(types.requestType, from), sample(types.responseType, from)];
+    expect(decodeMessage(types.requestType, definition.requestSerialize(request), from)).toEqual(request);
+    expect(decodeMessage(types.responseType, definition.responseSerialize(response), from)).toEqual(response);
+    expect(definition.requestDeserialize(encodeMessage(types.requestType, request, from))).toEqual(request);
+    expect(definition.responseDeserialize(encodeMessage(types.responseType, response, from))).toEqual(response);
+    // What was not sent has the same value in both.
+    expect(decodeMessage(types.requestType, Buffer.alloc(0), from)).toEqual(definition.requestDeserialize(Buffer.alloc(0)));
+    expect(decodeMessage(types.responseType, Buffer.alloc(0), from)).toEqual(definition.responseDeserialize(Buffer.alloc(0)));
   });
 });

@@ -1,5 +1,5 @@
 // Messages to and from bytes, read off the generated description. For processes that live for one call or must stay small: the full library
-// (../loader.ts) takes longer to load than such a call takes. Knows what their messages use; maps and packed lists are refused or skipped.
+// (../loader.ts) takes longer to load than such a call takes. Knows what their messages use: no floating point numbers, no enums, maps by strings.
 import { Buffer } from 'node:buffer';
 import { KvError } from '../../base/errors.js';
 import { descriptor } from '../generated/descriptor.js';
@@ -24,12 +24,18 @@ export interface Method {
 export type Values = Readonly<Record<string, unknown>>;
 
 export const CMD_SERVICE = 'kubevirt.cmd.v1.Cmd';
+export const CMD_INFO_SERVICE = 'kubevirt.cmd.info.CmdInfo';
+export const NOTIFY_SERVICE = 'kubevirt.notify.v1.Notify';
+export const NOTIFY_INFO_SERVICE = 'kubevirt.notify.info.NotifyInfo';
 
 /** Messages and services of one .proto file by name. */
 export type Package = Readonly<Record<string, Described>>;
 
 export const PACKAGES = {
   cmd: descriptor.nested.kubevirt.nested.cmd.nested.v1.nested as unknown as Package,
+  cmdInfo: descriptor.nested.kubevirt.nested.cmd.nested.info.nested as unknown as Package,
+  notify: descriptor.nested.kubevirt.nested.notify.nested.v1.nested as unknown as Package,
+  notifyInfo: descriptor.nested.kubevirt.nested.notify.nested.info.nested as unknown as Package,
   hooksInfo: descriptor.nested.kubevirt.nested.hooks.nested.info.nested as unknown as Package,
   hooks: descriptor.nested.kubevirt.nested.hooks.nested.v1alpha3.nested as unknown as Package,
   vsock: descriptor.nested.kubevirt.nested.vsock.nested.system.nested.v1.nested as unknown as Package,
@@ -63,16 +69,37 @@ function varint(value: bigint): Buffer {
 const tag = (id: number, wire: number): Buffer => varint(BigInt(id * 8 + wire));
 
 function writeOne({ id, type }: Field, value: unknown, from: Package): Buffer {
-  if (NUMBERS.includes(type)) return Buffer.concat([tag(id, WIRE.varint), varint(BigInt(Number(value)))]);
+  if (NUMBERS.includes(type)) return Buffer.concat([tag(id, WIRE.varint), varint(BigInt(Math.trunc(Number(value))))]);
   const body = TEXTS.includes(type) ? Buffer.from(value as string) : encodeMessage(type, value as Values, from);
   return Buffer.concat([tag(id, WIRE.bytes), varint(BigInt(body.length)), body]);
+}
+
+const KEY: Field = { id: 1, type: 'string' };
+const entryValue = ({ type }: Field): Field => ({ id: 2, type });
+
+/** A map travels as a list of messages with two fields. */
+function writeEntry(field: Field, [key, value]: readonly [string, unknown], from: Package): Buffer {
+  const body = Buffer.concat([writeOne(KEY, key, from), writeOne(entryValue(field), value, from)]);
+  return Buffer.concat([tag(field.id, WIRE.bytes), varint(BigInt(body.length)), body]);
+}
+
+function readEntry(field: Field, body: Buffer, from: Package): [string, unknown] {
+  const found = readFields(
+    [
+      ['key', KEY],
+      ['value', entryValue(field)],
+    ],
+    body,
+    from,
+  );
+  return [String(found.key), found.value];
 }
 
 export function encodeMessage(type: string, values: Values, from: Package = PACKAGES.cmd): Buffer {
   const parts = fieldsOf(type, from).flatMap(([name, field]) => {
     const value = values[name];
     if (value === undefined || value === null) return [];
-    if (field.keyType !== undefined) throw new KvError('Internal', `${type}.${name} is a map, which the light client cannot send`);
+    if (field.keyType !== undefined) return Object.entries(value).map((entry) => writeEntry(field, entry, from));
     return (field.rule === 'repeated' ? (value as unknown[]) : [value]).map((each) => writeOne(field, each, from));
   });
   return Buffer.concat(parts);
@@ -126,7 +153,17 @@ function readOne(type: string, raw: bigint | Buffer, from: Package): unknown {
   return Number(type.startsWith('u') ? raw : BigInt.asIntN(64, raw));
 }
 
-function absent({ type, rule }: Field): unknown {
+/** Numbers of a list may come together as the bytes of one field. */
+function readList(type: string, raw: bigint | Buffer, from: Package): unknown[] {
+  if (typeof raw === 'bigint' || !NUMBERS.includes(type)) return [readOne(type, raw, from)];
+  const reader = new Reader(raw);
+  const found: unknown[] = [];
+  while (!reader.isDone) found.push(readOne(type, reader.varint(), from));
+  return found;
+}
+
+function absent({ type, rule, keyType }: Field): unknown {
+  if (keyType !== undefined) return {};
   if (rule === 'repeated') return [];
   if (type === 'bool') return false;
   if (type === 'string') return '';
@@ -134,9 +171,7 @@ function absent({ type, rule }: Field): unknown {
   return NUMBERS.includes(type) ? 0 : null;
 }
 
-/** Every field has a value, as the full library gives it: 0, '', false, [] or null when it was not sent. */
-export function decodeMessage(type: string, bytes: Buffer, from: Package = PACKAGES.cmd): Record<string, unknown> {
-  const fields = fieldsOf(type, from).filter(([, { keyType }]) => keyType === undefined);
+function readFields(fields: readonly [string, Field][], bytes: Buffer, from: Package): Record<string, unknown> {
   const byId = new Map(fields.map(([name, field]) => [field.id, { name, field }]));
   const values: Record<string, unknown> = Object.fromEntries(fields.map(([name, field]) => [name, absent(field)]));
   const reader = new Reader(bytes);
@@ -144,11 +179,21 @@ export function decodeMessage(type: string, bytes: Buffer, from: Package = PACKA
     const key = Number(reader.varint());
     const raw = reader.payload(key & 7);
     const found = byId.get(key >> 3);
-    if (!found) continue;
-    const { name, field } = found;
-    const value = readOne(field.type, raw, from);
-    if (field.rule === 'repeated') (values[name] as unknown[]).push(value);
-    else values[name] = value;
+    if (found) values[found.name] = withField(values[found.name], found.field, raw, from);
   }
   return values;
+}
+
+/** The value of a field after one more piece of it was read. */
+function withField(before: unknown, field: Field, raw: bigint | Buffer, from: Package): unknown {
+  if (field.rule === 'repeated') return [...(before as unknown[]), ...readList(field.type, raw, from)];
+  if (field.keyType === undefined) return readOne(field.type, raw, from);
+  if (typeof raw === 'bigint')
+    throw new KvError('Invalid', 'the message has a number in the place of a map; the peer runs another version');
+  return Object.fromEntries([...Object.entries(before as object), readEntry(field, raw, from)]);
+}
+
+/** Every field has a value, as the full library gives it: 0, '', false, [], {} or null when it was not sent. */
+export function decodeMessage(type: string, bytes: Buffer, from: Package = PACKAGES.cmd): Record<string, unknown> {
+  return readFields(fieldsOf(type, from), bytes, from);
 }
