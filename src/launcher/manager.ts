@@ -14,6 +14,7 @@ import { isAlive } from './domain-state.js';
 import type { DownwardMetrics } from './downward-metrics/downward-metrics.js';
 import { applyHooks } from './hooks/apply.js';
 import type { Hooks } from './hooks/hooks.js';
+import { pluginHooks, pluginsOf } from './hooks/plugins.js';
 import { plugHostDevices, readLive, type Update, updateDevices, updateMemory, updateVcpus, withKnownTargets } from './live-update.js';
 import { isUnderWay, text as migrationText } from './migration/outcome.js';
 import { Mutex } from './mutex.js';
@@ -108,7 +109,8 @@ export class DomainManager {
     const { ctx, run, sources, dhcp, session, record, reporter, hooks, prepare = prepareDomain } = this.#deps;
     const begin = ctx.now();
     const made = await prepare(ctx, { run, sources, ...(hooks ? { hooks } : {}) }, vmi, sent);
-    const { prepared, undoings } = await applyHooks(hooks, made, vmi);
+    const plugins = pluginHooks(ctx, { vmi, plugins: pluginsOf(sent?.pluginsJson), context: 'Boot' });
+    const { prepared, undoings } = await applyHooks({ hooks, plugins }, made, vmi);
     record.undoings = undoings;
     const served = servedInterfaces(vmi, prepared.interfaces);
     await dhcp.serve(vmi, served, readResolvConf);

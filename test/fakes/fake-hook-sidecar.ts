@@ -1,7 +1,7 @@
 // A hook sidecar that is written with the library that most of them use: gRPC on a unix socket, in any of the three versions. Answers what the test
 // says; one that hangs never answers.
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type handleUnaryCall, loadPackageDefinition, Server, ServerCredentials, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
@@ -59,8 +59,28 @@ export async function fakeHookSidecar(
     const served = calls.filter(([method]) => method in service);
     server.addService(service, Object.fromEntries(served.map(([method, work]) => [method, reply(hangs, work)])));
   }
+  return { socketPath, close: await listen(server, socketPath) };
+}
+
+async function listen(server: Server, socketPath: string): Promise<() => void> {
   await new Promise<void>((resolve, reject) => {
     server.bindAsync(`unix:${socketPath}`, ServerCredentials.createInsecure(), (err) => (err ? reject(err) : resolve()));
   });
-  return { socketPath, close: () => server.forceShutdown() };
+  return () => server.forceShutdown();
+}
+
+export interface MutateRequest {
+  readonly domain_type: string;
+  readonly domain: Buffer;
+  readonly vmi: Buffer;
+  readonly sidecar_context: { readonly invocation_context: string } | null;
+}
+
+/** The sidecar of a Plugin that changes domains. */
+export async function fakeDomainHook(socketPath: string, answer: (request: MutateRequest) => object): Promise<() => void> {
+  await mkdir(dirname(socketPath), { recursive: true });
+  const server = new Server();
+  const { service } = serviceOf('hooks-plugins', ['kubevirt', 'hooks', 'plugins', 'v1alpha1', 'DomainHookService']);
+  server.addService(service, { MutateDomain: reply(false, answer) });
+  return listen(server, socketPath);
 }

@@ -2,7 +2,9 @@
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { type DeviceChange, describeDomain, describeLive, planDeviceChanges, reportDevices } from '../../core/converter/index.js';
 import type { PreparedDomain } from '../prepare/domain.js';
+import type { HookedDomain } from './domain-xml.js';
 import type { Hooks } from './hooks.js';
+import type { PluginHooks } from './plugins.js';
 
 export interface HookedGuest {
   readonly prepared: PreparedDomain;
@@ -10,8 +12,22 @@ export interface HookedGuest {
   readonly undoings: readonly DeviceChange[];
 }
 
-export async function applyHooks(hooks: Hooks | undefined, prepared: PreparedDomain, vmi: VirtualMachineInstance): Promise<HookedGuest> {
-  const hooked = await hooks?.onDefineDomain(prepared.tree, vmi);
+export interface DomainChangers {
+  readonly hooks?: Hooks | undefined;
+  readonly plugins?: PluginHooks | undefined;
+}
+
+async function changed(
+  { hooks, plugins }: DomainChangers,
+  { tree }: PreparedDomain,
+  vmi: VirtualMachineInstance,
+): Promise<HookedDomain | undefined> {
+  const hooked = await hooks?.onDefineDomain(tree, vmi);
+  return plugins ? plugins(tree, hooked) : hooked;
+}
+
+export async function applyHooks(changers: DomainChangers, prepared: PreparedDomain, vmi: VirtualMachineInstance): Promise<HookedGuest> {
+  const hooked = await changed(changers, prepared, vmi);
   if (hooked === undefined) return { prepared, undoings: [] };
   const { tree, xml } = hooked;
   return {

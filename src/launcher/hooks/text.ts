@@ -1,4 +1,4 @@
-// Sentences about hook sidecars that users see in the conditions of a VMI.
+// Sentences about hook sidecars and plugins that users see in the conditions of a VMI.
 
 export const text = {
   /** CamelCase reason of conditions and events. */
@@ -21,4 +21,11 @@ export const text = {
   notCloudInit: 'what it gave back is no JSON of cloud-init data',
   changedSource: (before: string, after: string): string =>
     `it changed the data source from ${before} to ${after}; the disk of the VM is made for ${before}`,
+  noPlugins: 'the plugins in the message are no JSON list; the peer runs another version',
+  noCel: 'changes of domains by CEL expressions are not carried out in this version; use a sidecar, or failureStrategy: Ignore',
+  foreignSocket: (path: string, plugin: string): string =>
+    `${path} does not lie in /var/run/kubevirt-plugin/${plugin}/, where the sidecars of this plugin listen`,
+  noPluginSocket: (path: string): string => `${path} is no socket`,
+  pluginNotReady: (directory: string, seconds: number): string =>
+    `its sidecar made no socket in ${directory} within ${seconds} s; see the containers of the pod`,
 } as const;

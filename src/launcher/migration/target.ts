@@ -15,6 +15,7 @@ import type { DhcpServers } from '../dhcp/server.js';
 import { hasStopped } from '../domain-state.js';
 import { applyHooks } from '../hooks/apply.js';
 import type { Hooks } from '../hooks/hooks.js';
+import { pluginHooks, pluginsOf } from '../hooks/plugins.js';
 import type { Lifecycle } from '../lifecycle.js';
 import type { DomainManager } from '../manager.js';
 import { prepareDomain } from '../prepare/domain.js';
@@ -94,7 +95,8 @@ export class MigrationTarget {
     const { ctx, run, sources, dhcp, record, hooks, prepare = prepareDomain } = this.#deps;
     const made = await prepare(ctx, { run, sources, isArriving: true, ...(hooks ? { hooks } : {}) }, vmi, sent);
     // Hooks may have things of their own to make ready; the domain itself comes from the other side.
-    const { prepared, undoings } = await applyHooks(hooks, made, vmi);
+    const plugins = pluginHooks(ctx, { vmi, plugins: pluginsOf(sent?.pluginsJson), context: 'MigrationTarget' });
+    const { prepared, undoings } = await applyHooks({ hooks, plugins }, made, vmi);
     record.undoings = undoings;
     record.prepared = { type: prepared.type, memoryBytes: prepared.memoryBytes, devices: prepared.devices };
     await Promise.all([
