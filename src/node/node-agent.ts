@@ -6,7 +6,7 @@ import { keyOf } from '../api/meta.js';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import type { ClusterConfig } from '../core/config/cluster-config.js';
-import { VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
+import { PLUGINS, VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
 import type { Controller, EventRecorder, Manager } from '../runtime/types.js';
 import { createAgent } from './agent/agent.js';
 import { VmiWriter } from './agent/vmi-writer.js';
@@ -84,6 +84,7 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
       hotplug: createHotplugDisks({ hostPodsDir: options.hostPodsDir, hostPid: options.hostPid ?? INIT_PID }),
       events,
       config,
+      plugins: async () => (await manager.client.list(PLUGINS)).items,
       preferredFamily: options.podFamily,
       vmis,
       isHostModelObsolete: () => labeller.isHostModelObsolete(),

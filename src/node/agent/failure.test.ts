@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nodeVmi } from '../../../test/builders/node-vm.js';
-import type { KubeVirt } from '../../api/index.js';
+import type { KubeVirt, Plugin } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import { clusterConfig } from '../../core/config/cluster-config.js';
 import { failureOf, fatalPhase } from './failure.js';
@@ -52,5 +52,12 @@ describe('syncOptions', () => {
       clusterConfig: { SerialConsoleLogDisabled: true, FreePageReportingDisabled: false, BochsDisplayForEFIGuests: true },
       interfaceDomainAttachment: { default: 'tap' },
     });
+  });
+
+  it('sends the plugins along where there are any', () => {
+    const plugins: Plugin[] = [{ metadata: { name: 'p' }, spec: {} }];
+    const sent = (given?: Plugin[]): string | undefined => syncOptions(nodeVmi(), clusterConfig(), given).pluginsJson?.toString();
+    expect(sent(plugins)).toBe(JSON.stringify(plugins));
+    expect([sent(), sent([])]).toEqual([undefined, undefined]);
   });
 });

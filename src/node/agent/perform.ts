@@ -1,6 +1,6 @@
 // Carries out one action of decide.ts: the only place of the agent that touches pods and commands launchers. Every step can be repeated.
 // Returns when to look again; throws what went wrong.
-import { ANNOTATION, isFinalPhase, type VirtualMachineInstance } from '../../api/index.js';
+import { ANNOTATION, isFinalPhase, type Plugin, type VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
@@ -34,6 +34,8 @@ export interface PerformDeps {
   readonly hotplug: HotplugDisks;
   readonly events: EventRecorder;
   readonly config: () => ClusterConfig;
+  /** Plugins of the cluster; asked only where the gate is on. */
+  readonly plugins?: () => Promise<readonly Plugin[]>;
   readonly preferredFamily: NetworkSettings['preferredFamily'];
   /** Tests have no devices to hand over. */
   readonly devices?: { readonly claim: typeof claimDevices; readonly hasKvm: typeof hasKvm };
@@ -156,7 +158,8 @@ async function sync(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): 
   const locked = lockedMemoryBytes(vmi, deps.config());
   if (locked !== undefined) await allowLockedMemory(ctx, { podUid: launcher.ghost.podUid, bytes: locked, vm: launcher.key });
   ctx.log.info({ uid: launcher.ghost.uid, phase: vmi.status?.phase }, 'Synchronizing with the launcher');
-  await clientOf(launcher).syncVirtualMachine(vmi, syncOptions(vmi, deps.config()));
+  const plugins = deps.config().isEnabled('Plugins') ? await deps.plugins?.() : undefined;
+  await clientOf(launcher).syncVirtualMachine(vmi, syncOptions(vmi, deps.config(), plugins));
   launcher.syncedSpec = toldOf(vmi);
   await deps.launchers.refresh(launcher);
 }

@@ -1,5 +1,5 @@
 // Cluster settings that a launcher cannot read itself, sent along with every synchronisation of a VMI. Pure.
-import type { VirtualMachineInstance } from '../../api/index.js';
+import type { Plugin, VirtualMachineInstance } from '../../api/index.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import type { VmiOptions } from '../../rpc/index.js';
 
@@ -11,7 +11,8 @@ const GATES = {
   GraceIOVirtualizationEnabled: 'GraceIOVirtualization',
 } as const;
 
-export function syncOptions(vmi: VirtualMachineInstance, config: ClusterConfig): VmiOptions {
+/** `plugins`: those of the cluster, for a guest that is about to start or to arrive. */
+export function syncOptions(vmi: VirtualMachineInstance, config: ClusterConfig, plugins: readonly Plugin[] = []): VmiOptions {
   const { smbios, memBalloonStatsPeriod, virtualMachineOptions } = config.spec;
   const gates = Object.fromEntries(Object.entries(GATES).map(([field, gate]) => [field, config.isEnabled(gate)]));
   return {
@@ -25,6 +26,7 @@ export function syncOptions(vmi: VirtualMachineInstance, config: ClusterConfig):
       SerialConsoleLogDisabled: virtualMachineOptions?.disableSerialConsoleLog !== undefined,
     },
     interfaceDomainAttachment: domainAttachments(vmi, config),
+    ...(plugins.length > 0 ? { pluginsJson: Buffer.from(JSON.stringify(plugins)) } : {}),
   };
 }
 

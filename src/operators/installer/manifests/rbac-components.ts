@@ -105,6 +105,7 @@ export const ATTACHMENT_RULES: readonly PolicyRule[] = [rule('k8s.cni.cncf.io', 
 export const HANDLER_RULES: readonly PolicyRule[] = [
   rule('kubevirt.io', 'virtualmachineinstances', 'update list watch'),
   rule('kubevirt.io', 'kubevirts', READ),
+  rule('plugin.kubevirt.io', 'plugins', 'list'),
   rule('', 'nodes', 'get patch'),
   rule('', 'events', 'create patch'),
 ];
