@@ -5,6 +5,7 @@ import { access, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from '
 import { tmpdir } from 'node:os';
 import { posix } from 'node:path';
 import type { VirtualMachineInstance } from '../../api/index.js';
+import { allOrFirstError } from '../../base/all.js';
 import type { Ctx } from '../../base/context.js';
 import { KvError } from '../../base/errors.js';
 import {
@@ -59,7 +60,7 @@ async function configFiles({ sourceDir, volume, requires }: ConfigIsoPlan): Prom
 /** Overlays, empty disks and config ISOs, all at the same time. */
 export async function makeDisks(ctx: Ctx, run: Run, vmi: VirtualMachineInstance, facts: PreparedDiskFacts): Promise<void> {
   const { overlays, emptyDisks, configIsos } = planPreparedDisks(vmi, facts);
-  await Promise.all([
+  await allOrFirstError([
     prepareDownwardMetrics(vmi),
     ...overlays.map(({ path, backingPath, backingFormat }) =>
       once(path, () => createQcow2(ctx, run, path, { backing: backingPath, backingFormat: backingFormat as ImageFormat })),

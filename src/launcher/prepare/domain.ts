@@ -2,6 +2,7 @@
 // runs twice, because cache and I/O modes depend on files whose paths only the domain tells.
 import type { DomainReport } from '../../api/domain-report.js';
 import type { VirtualMachineInstance } from '../../api/index.js';
+import { allOrFirstError } from '../../base/all.js';
 import type { Ctx } from '../../base/context.js';
 import { atStep } from '../../base/steps.js';
 import { buildDomain, type DomainFacts, describeDomain, renderXml, reportDevices, type XmlNode } from '../../core/converter/index.js';
@@ -31,7 +32,7 @@ async function diskFacts(
   run: Run,
   vmi: VirtualMachineInstance,
 ): Promise<Pick<DomainFacts, 'containerDiskFormats' | 'blockVolumes'>> {
-  const [containerDiskFormats, blockVolumes] = await Promise.all([placeContainerDisks(vmi), findBlockVolumes(vmi)]);
+  const [containerDiskFormats, blockVolumes] = await allOrFirstError([placeContainerDisks(vmi), findBlockVolumes(vmi)]);
   const facts = { containerDiskFormats, blockVolumes };
   await makeDisks(ctx, run, vmi, facts);
   return facts;
@@ -63,7 +64,7 @@ export async function prepareDomain(
   sent: VmiOptions | undefined,
 ): Promise<PreparedDomain> {
   atStep('preparing disks and network');
-  const [facts, disks, interfaces] = await Promise.all([
+  const [facts, disks, interfaces] = await allOrFirstError([
     gatherFacts(vmi, tools.sources, sent),
     diskFacts(ctx, tools.run, vmi),
     readInterfaces(),

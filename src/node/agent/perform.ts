@@ -1,6 +1,7 @@
 // Carries out one action of decide.ts: the only place of the agent that touches pods and commands launchers. Every step can be repeated.
 // Returns when to look again; throws what went wrong.
 import { ANNOTATION, isFinalPhase, type Plugin, type VirtualMachineInstance } from '../../api/index.js';
+import { allOrFirstError } from '../../base/all.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
@@ -83,12 +84,13 @@ export function perform(deps: PerformDeps, ctx: Ctx, action: Action, launcher: L
   return step({ deps, ctx, action, launcher, vmi });
 }
 
-/** All of a VMI that the launcher acts upon: its spec, which volumes have come to the pod, and how large their claims are. */
+/** All of a VMI that the launcher acts upon: its spec, which volumes and networks have come to the pod, and how large their claims are. */
 function toldOf({ spec, status, metadata }: Vmi): string {
   const volumes = status?.volumeStatus ?? [];
   const plugged = volumes.flatMap(({ name, phase, hotplugVolume }) => (hotplugVolume ? [[name, phase]] : []));
   const sizes = volumes.flatMap(({ persistentVolumeClaimInfo: info }) => (info ? [[info.capacity, info.requests]] : []));
-  return JSON.stringify([spec, plugged, sizes, metadata.annotations?.[ANNOTATION.pauseAgentProbes]]);
+  const networks = (status?.interfaces ?? []).flatMap(({ name, infoSource }) => (infoSource?.includes('multus-status') ? [name] : []));
+  return JSON.stringify([spec, plugged, sizes, networks, metadata.annotations?.[ANNOTATION.pauseAgentProbes]]);
 }
 
 async function prepare(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
@@ -120,14 +122,6 @@ function setUpNetwork(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi)
     ...(bindings ? { bindings } : {}),
   };
   return deps.network.ensure(ctx, vmi, networkTargetOf({ pid: process.pid, uid }), settings);
-}
-
-/** Waits for all, so that no step goes on behind the back of a failed reconcile. */
-async function allOrFirstError<T extends readonly unknown[]>(work: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
-  const results = await Promise.allSettled(work);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed) throw failed.reason;
-  return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }
 
 async function start(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
