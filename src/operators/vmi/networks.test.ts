@@ -30,7 +30,12 @@ describe('nextInterfaces', () => {
       status('eth0', BLUE),
       [nic, { name: 'blue', podInterfaceName: BLUE, infoSource: 'multus-status' }],
     ],
-    ['adds its word', [{ name: 'blue', infoSource: 'domain' }], status(BLUE), [{ name: 'blue', infoSource: 'domain, multus-status' }]],
+    [
+      'adds its word',
+      [{ name: 'blue', infoSource: 'domain' }],
+      status(BLUE),
+      [{ name: 'blue', podInterfaceName: BLUE, infoSource: 'domain, multus-status' }],
+    ],
     ['takes it back', [{ name: 'blue', infoSource: 'domain, multus-status' }], status(), [{ name: 'blue', infoSource: 'domain' }]],
     ['reads nothing out of a broken annotation', undefined, podWith({ 'k8s.v1.cni.cncf.io/network-status': '{' }), []],
   ])('%s', (_title, interfaces, pod, expected) => {

@@ -1,7 +1,7 @@
 // Secondary networks of a running launcher pod: which of them the CNI is to bring now, and which it has brought, as the pod's annotations
 // tell. The rest of an interface's status belongs to the node agent. Pure.
 import type { Pod, VirtualMachineInstance, VirtualMachineInstanceNetworkInterface } from '../../api/index.js';
-import { hashedScheme, isSecondary } from '../../core/network/names.js';
+import { hashedScheme, isSecondary, type NameScheme } from '../../core/network/names.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { MULTUS_NETWORKS } from '../pod-template/index.js';
 import type { Seen } from './seen.js';
@@ -36,11 +36,13 @@ export function changedAttachments({ pod }: Seen, wanted: string | undefined): s
 
 const sourcesOf = ({ infoSource }: InterfaceStatus): string[] => (infoSource ?? '').split(', ').filter(Boolean);
 
-function withWord(status: InterfaceStatus, isThere: boolean): InterfaceStatus {
+/** `names` of the pod's interfaces: it is there. */
+function withWord(status: InterfaceStatus, names: NameScheme | undefined): InterfaceStatus {
   const others = sourcesOf(status).filter((source) => source !== FROM_POD);
   const { infoSource: _, ...rest } = status;
-  const sources = isThere ? [...others, FROM_POD] : others;
-  return sources.length > 0 ? { ...rest, infoSource: sources.join(', ') } : rest;
+  const sources = names ? [...others, FROM_POD] : others;
+  const podInterfaceName = names?.get(status.name ?? '');
+  return { ...rest, ...(podInterfaceName ? { podInterfaceName } : {}), ...(sources.length > 0 ? { infoSource: sources.join(', ') } : {}) };
 }
 
 /** The VMI's interfaces with what the pod says of those on secondary networks. */
@@ -52,7 +54,7 @@ export function nextInterfaces(vmi: VirtualMachineInstance, pod: Pod): Interface
   const there = networks.filter((network) => isSecondary(network) && brought.has(names.get(network.name)));
   const isThere = (name: string | undefined): boolean => there.some((network) => network.name === name);
   const told = known.map((status) =>
-    isThere(status.name) === sourcesOf(status).includes(FROM_POD) ? status : withWord(status, isThere(status.name)),
+    isThere(status.name) === sourcesOf(status).includes(FROM_POD) ? status : withWord(status, isThere(status.name) ? names : undefined),
   );
   const added = there
     .filter(({ name }) => !known.some((status) => status.name === name))
