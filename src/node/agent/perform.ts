@@ -1,6 +1,7 @@
 // Carries out one action of decide.ts: the only place of the agent that touches pods and commands launchers. Every step can be repeated.
 // Returns when to look again; throws what went wrong.
 import { ANNOTATION, isFinalPhase, type Plugin, type VirtualMachineInstance } from '../../api/index.js';
+import { allOrFirstError } from '../../base/all.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
@@ -121,14 +122,6 @@ function setUpNetwork(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi)
     ...(bindings ? { bindings } : {}),
   };
   return deps.network.ensure(ctx, vmi, networkTargetOf({ pid: process.pid, uid }), settings);
-}
-
-/** Waits for all, so that no step goes on behind the back of a failed reconcile. */
-async function allOrFirstError<T extends readonly unknown[]>(work: { readonly [K in keyof T]: Promise<T[K]> }): Promise<T> {
-  const results = await Promise.allSettled(work);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed) throw failed.reason;
-  return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }
 
 async function start(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
