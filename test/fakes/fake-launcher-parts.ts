@@ -93,8 +93,8 @@ export async function fakeLauncherParts(prepare: () => Promise<PreparedDomain> =
   const run = async () => ({ stdout: '', stderr: '' });
   const sources = { options, env: {}, verbosity: 2, libvirtVersion: () => 11_003_000 };
   const manager = new DomainManager({ ...shared, run, sources, dhcp: { serve: async () => undefined }, qemuLogDir: '/nowhere', prepare });
-  const lifecycle = new Lifecycle({ ...shared, manager, agent });
-  const source = new MigrationSource({
+  const lifecycle: Lifecycle = new Lifecycle({ ...shared, manager, agent, stayHere: () => source.giveUp() });
+  const source: MigrationSource = new MigrationSource({
     ...shared,
     manager,
     libvirtVersion: () => libvirt.version(),
@@ -105,6 +105,7 @@ export async function fakeLauncherParts(prepare: () => Promise<PreparedDomain> =
     ...{ ...shared, manager, lifecycle, run, sources, prepare },
     dhcp: { serve: async () => undefined },
     podName: 'this-pod',
+    makeRoom: async () => undefined,
     catchUp: () => reporter.devicesChanged(),
   });
   Object.assign(listener.targets, { source, target });

@@ -16,7 +16,7 @@ import type {
   TypedValue,
 } from '../../src/libvirt/index.js';
 
-const CODE = { internal: 1, noDomain: 42, operationInvalid: 55, agentUnresponsive: 86 } as const;
+const CODE = { internal: 1, noDomain: 42, operationInvalid: 55, operationAborted: 78, agentUnresponsive: 86 } as const;
 
 function libvirtFailure(message: string, libvirtCode: number): KvError {
   return new KvError('Libvirt', message, { details: { libvirtCode, libvirtDomain: 10 } });
@@ -45,6 +45,8 @@ export class FakeLibvirt implements Libvirt {
   readonly launchSecurity = new Map<string, TypedValue>();
   picture: Picture = { mime: 'image/png', data: Buffer.from('png') };
   jobType: JobType = 'none';
+  /** Set by a test: a migration ends when this does, or is aborted. */
+  migration: PromiseWithResolvers<void> | undefined;
   /** Calls of this method never end. */
   hanging: string | undefined;
   #failures = new Map<string, Error>();
@@ -356,6 +358,7 @@ class FakeDomain implements Domain {
 
   async migrate(destination: string): Promise<void> {
     await this.#begun('migrate', `migrate:${destination}`, 'running', 'paused');
+    await this.#world.migration?.promise;
     this.#become('shutoff', 'migrated', 'stopped', 3);
   }
 
@@ -369,6 +372,7 @@ class FakeDomain implements Domain {
 
   async abortJob(): Promise<void> {
     await this.#begun('abort the job of', 'abortJob');
+    this.#world.migration?.reject(libvirtFailure('operation aborted: canceled by client', CODE.operationAborted));
   }
 
   async jobStats(): ReturnType<Domain['jobStats']> {

@@ -43,8 +43,9 @@ export interface MigrationTargetDeps {
   readonly podName: string | undefined;
   /** Reads what events told before anybody listened: the guest agent may be connected already. */
   readonly catchUp: () => Promise<void>;
-  /** Makes disks and XML; replaced in tests. */
+  /** Both replaced in tests. */
   readonly prepare?: typeof prepareDomain;
+  readonly makeRoom?: typeof makeRoomForSockets;
 }
 
 const POLL_MS = 100;
@@ -92,7 +93,7 @@ export class MigrationTarget {
   }
 
   async #prepare(vmi: VirtualMachineInstance, sent: VmiOptions | undefined): Promise<void> {
-    const { ctx, run, sources, dhcp, record, hooks, prepare = prepareDomain } = this.#deps;
+    const { ctx, run, sources, dhcp, record, hooks, prepare = prepareDomain, makeRoom = makeRoomForSockets } = this.#deps;
     const made = await prepare(ctx, { run, sources, isArriving: true, ...(hooks ? { hooks } : {}) }, vmi, sent);
     // Hooks may have things of their own to make ready; the domain itself comes from the other side.
     const plugins = pluginHooks(ctx, { vmi, plugins: pluginsOf(sent?.pluginsJson), context: 'MigrationTarget' });
@@ -104,9 +105,7 @@ export class MigrationTarget {
       dhcp.serve(vmi, servedInterfaces(vmi, prepared.interfaces), readResolvConf),
     ]);
     atStep('making room for the sockets of the migration');
-    await mkdir(MIGRATION_SOCKETS_DIR, { recursive: true });
-    // QEMU makes them; what an earlier try left would look as if it listened.
-    for (const channel of ['memory', 'disks'] as const) await rm(channelSocket(record.identity.uid, channel), { force: true });
+    await makeRoom(record.identity.uid);
   }
 
   /** libvirt says something about the domain: perhaps that it begins to arrive. */
@@ -223,6 +222,12 @@ export class MigrationTarget {
     const isOwn = this.#deps.record.started && this.#preparedAt === undefined;
     return isOwn || (state !== undefined && hasArrived(state));
   }
+}
+
+/** QEMU makes the sockets; what an earlier try left would look as if it listened. */
+async function makeRoomForSockets(uid: string): Promise<void> {
+  await mkdir(MIGRATION_SOCKETS_DIR, { recursive: true });
+  for (const channel of ['memory', 'disks'] as const) await rm(channelSocket(uid, channel), { force: true });
 }
 
 /** An image gets the size that the source has: copies fit only then. Its contents come from there. */
