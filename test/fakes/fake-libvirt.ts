@@ -51,9 +51,7 @@ export class FakeLibvirt implements Libvirt {
   hanging: string | undefined;
   #failures = new Map<string, Error>();
 
-  version(): number {
-    return 11_003_000;
-  }
+  readonly version = (): number => 11_003_000;
 
   async open(_uri: string): Promise<Connection> {
     this.#maybeFail('open');
