@@ -179,7 +179,7 @@ export function volumes(): void {
 
   it('says which volume is broken and how, without restarting anything', async () => {
     await apply(guest('vol-bad-lock', [root, { name: 'bad', source: { persistentVolumeClaim: { claimName: 'vol-fs' } } }]));
-    for (const { name, message } of [...broken, { name: 'vol-bad-lock', message: /lock/ }]) {
+    for (const { name, message } of [...broken, { name: 'vol-bad-lock', message: /the disk of volume bad is in use by another guest/ }]) {
       await eventually(`VMI ${name} says ${message}`, async () => {
         const words = await wordsOf(name);
         if (!message.test(words)) throw new Error(words);
