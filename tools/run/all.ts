@@ -7,6 +7,7 @@ import { clusterConfig } from '../../test/cluster/config.js';
 import { down } from '../../test/cluster/down.js';
 import { timedLog } from '../../test/cluster/progress.js';
 import { ONE_FAILED, ONE_PASSED } from './counts.js';
+import { domainStep } from './domains.js';
 import { oracleStep } from './oracle.js';
 import { runQuick } from './quick-steps.js';
 import { ROOT, runCommand, runStep, type Step, type StepContext, type StepResult } from './steps.js';
@@ -30,6 +31,8 @@ export function plan(env: NodeJS.ProcessEnv): Planned[] {
       step: { name: IMAGES, run: async ({ signal }) => ((await runCommand(imagesCommand, signal)).code === 0 ? ONE_PASSED : ONE_FAILED) },
       needs: [],
     },
+    { step: domainStep("domains by libvirt's schema", 'schema'), needs: [IMAGES] },
+    { step: domainStep('domains by libvirt', 'define'), needs: [IMAGES] },
     { step: { name: CLUSTER, run: startCluster }, needs: [] },
     { step: vitestStep('host', { live: true }), needs: [] },
     { step: vitestStep('apiserver', { live: true }), needs: [CLUSTER] },

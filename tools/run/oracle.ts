@@ -28,7 +28,10 @@ export const WHOLE: Readonly<Record<string, string>> = {
   discovery: 'test/oracle/discovery.ts',
 };
 
-const SCRIPT = join(ROOT, '..', 'shared', 'oracles', 'compare.mjs');
+const ORACLES = join(ROOT, '..', 'shared', 'oracles');
+const SCRIPT = join(ORACLES, 'compare.mjs');
+/** A folder a group; absent on most machines. */
+export const RECORDINGS = join(ORACLES, 'pairs');
 
 export function oracleStep(isCi: boolean): Step {
   return {

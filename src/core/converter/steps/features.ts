@@ -31,12 +31,17 @@ export const features: Step<Needs> = {
 
 function asked({ domain: { features }, arch }: Pick<Scope, Needs>): XmlChild[] {
   if (!features) return [];
-  const { acpi, apic, smm, hyperv: hypervFeatures, hypervPassthrough, pvspinlock } = features;
   if (!arch.x86Features) refuseX86(features, arch.name);
   return [
-    arch.acpi && acpi?.enabled !== false && el('acpi'),
-    arch.x86Features && apic && apic.enabled !== false && el('apic'),
-    smm && smm.enabled !== false && el('smm'),
+    arch.acpi && features.acpi?.enabled !== false && el('acpi'),
+    arch.x86Features && isOn(features.apic) && el('apic'),
+    ...askedOfX86(features),
+  ];
+}
+
+function askedOfX86({ smm, hyperv: hypervFeatures, hypervPassthrough, pvspinlock }: Features): XmlChild[] {
+  return [
+    isOn(smm) && el('smm'),
     hypervFeatures ? hyperv(hypervFeatures) : hypervPassthrough?.enabled === true && el('hyperv', { mode: 'passthrough' }),
     pvspinlock && el('pvspinlock', { state: stateOf(pvspinlock) }),
   ];
@@ -53,7 +58,7 @@ function refuseX86({ hyperv, hypervPassthrough, smm, pvspinlock }: Features, arc
   if (name) throw new KvError('Invalid', `spec.domain.features.${name}: there is no such feature on ${arch}: take it out`);
 }
 
-const isOn = (feature: FeatureState | undefined): boolean => feature !== undefined && feature.enabled !== false;
+const isOn = (feature: Pick<FeatureState, 'enabled'> | undefined): boolean => feature !== undefined && feature.enabled !== false;
 
 /** A guest on dedicated CPUs may spin instead of yielding; only amd64 guests know the hint. */
 function kvm({ vmi, domain, placement }: Pick<Scope, Needs>): XmlNode | undefined {

@@ -29,7 +29,6 @@ const iface = (iface: object, network: object = { pod: {} }): Given => ({
 });
 const pinned = (cpu: object, rest: object = {}): Given => ({ domain: { cpu: { dedicatedCpuPlacement: true, ...cpu }, ...rest } });
 const gates = (...featureGates: string[]): KubeVirtConfiguration => ({ developerConfiguration: { featureGates } });
-const POWER: Given = { spec: { architecture: 'ppc64le' }, configuration: { architectureConfiguration: { ppc64le: {} } } };
 const bootable = { bridge: {}, bootOrder: 1 };
 
 describe('vmiSpecCauses', () => {
@@ -353,21 +352,6 @@ describe('vmiCreateCauses', () => {
       {},
       ['Invalid spec.architecture: architecture "ppc64le" is not supported: use one of amd64, arm64, s390x'],
     ],
-    [
-      'EFI for POWER',
-      {
-        ...POWER,
-        domain: { firmware: { bootloader: { efi: { secureBoot: false } } } },
-        devices: { video: { type: 'bochs' }, watchdog: { name: 'w', diag288: {} } },
-      },
-      {},
-      [
-        'NotSupported spec.domain.firmware.bootloader.efi: ppc64le guests boot with Open Firmware only: take efi out',
-        'NotSupported spec.domain.devices.watchdog: the watchdog of ppc64le is i6300esb: set it and no other',
-        'NotSupported spec.domain.devices.video.type: video type "bochs" is not supported on ppc64le: use one of vga, virtio',
-      ],
-    ],
-    ['POWER where it is configured', { ...POWER, domain: { machine: { type: 'pseries' } } }, {}, []],
     [
       'reserved label',
       {},
