@@ -17,6 +17,8 @@ export interface DomainDiskReport {
   name: string;
   /** Target device: vda, sda, … */
   target: string;
+  /** In bytes, of images that the launcher made of cloud-init data, config maps and the like. */
+  size?: number;
 }
 
 /** The newest dump of the guest's memory. */

@@ -135,6 +135,7 @@ export class DomainManager {
     record.userPaused = paused;
     // Only this of it: the document and the tree need not live as long as the guest.
     record.prepared = { type: prepared.type, memoryBytes: prepared.memoryBytes, devices: prepared.devices };
+    record.isoSizes = prepared.isoSizes ?? {};
     try {
       await handle.create({ paused });
     } catch (err) {

@@ -28,6 +28,8 @@ export interface VmRecord {
   readonly identity: { readonly name: string; readonly namespace: string; readonly uid: string };
   vmi?: VirtualMachineInstance;
   prepared?: Pick<PreparedDomain, 'type' | 'memoryBytes' | 'devices'>;
+  /** Disk → bytes. */
+  isoSizes: Readonly<Record<string, number>>;
   machineType?: string;
   /** Known once it was changed. */
   vcpus?: number;
@@ -57,6 +59,7 @@ export function newRecord(identity: VmRecord['identity']): VmRecord {
     identity,
     undoings: [],
     isExpected: false,
+    isoSizes: {},
     started: false,
     userPaused: false,
     agentConnected: false,
@@ -96,7 +99,7 @@ const given = <K extends string, V>(key: K, value: V | undefined): { [P in K]?: 
 function renderSpec(record: VmRecord): DomainReport['spec'] {
   const { prepared, guest } = record;
   return {
-    disks: prepared?.devices.disks ?? [],
+    disks: (prepared?.devices.disks ?? []).map((disk) => ({ ...disk, ...given('size', record.isoSizes[disk.name]) })),
     interfaces: mergeInterfaces(prepared?.devices.interfaces ?? [], guest.interfaces ?? []),
     ...given('machineType', record.machineType),
     ...given('type', prepared?.type),

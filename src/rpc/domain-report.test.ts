@@ -22,6 +22,8 @@ describe('asDomainReport', () => {
     ['a state from the prototype', { ...report, status: { status: 'constructor' } }],
     ['no disks', { ...report, spec: { interfaces: [] } }],
     ['interfaces that are none', { ...report, spec: { ...report.spec, interfaces: [null] } }],
+    ['a disk without a name', { ...report, spec: { ...report.spec, disks: [{ target: 'vda' }] } }],
+    ['a disk of no size', { ...report, spec: { ...report.spec, disks: [{ name: 'root', target: 'vda', size: -1 }] } }],
     ['a grace period without end', { ...report, spec: { ...report.spec, gracePeriodSeconds: 'long' } }],
     ['a grace period from nowhere', { ...report, spec: { ...report.spec, gracePeriodStartedAt: 'soon' } }],
     ['a migration of nobody', { ...report, spec: { ...report.spec, migration: {} } }],

@@ -22,6 +22,8 @@ const isList = (value: unknown): boolean => Array.isArray(value) && value.every(
 const isAbsentOr = (value: unknown, fits: (value: unknown) => boolean): boolean => value === undefined || fits(value);
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
+const isSize = (value: unknown): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+const isDisk = (disk: Fields): boolean => typeof disk.name === 'string' && typeof disk.target === 'string' && isAbsentOr(disk.size, isSize);
 const isMigration = (value: unknown): boolean =>
   isObject(value) && typeof value.uid === 'string' && isAbsentOr(value.startTimestamp, isTime) && isAbsentOr(value.endTimestamp, isTime);
 
@@ -29,10 +31,18 @@ function faultOf(value: unknown): string | undefined {
   if (!isObject(value) || !isObject(value.spec) || !isObject(value.status)) return 'it has no spec or no status';
   const { spec, status } = value;
   if (typeof status.status !== 'string' || !Object.hasOwn(STATES, status.status)) return 'its state is none that a domain can have';
-  if (!isList(spec.disks) || !isList(spec.interfaces)) return 'its disks or interfaces are no lists';
-  if (!isAbsentOr(spec.gracePeriodSeconds, Number.isFinite)) return 'its grace period is no number';
-  if (!isAbsentOr(spec.gracePeriodStartedAt, isTime)) return 'its grace period began at no time';
-  return isAbsentOr(spec.migration, isMigration) ? undefined : 'its migration has no uid, or ended at no time';
+  return faultOfDevices(spec) ?? faultOfTimes(spec);
+}
+
+function faultOfDevices({ disks, interfaces }: Fields): string | undefined {
+  if (!isList(disks) || !isList(interfaces)) return 'its disks or interfaces are no lists';
+  return (disks as Fields[]).every(isDisk) ? undefined : 'one of its disks has no name, no target or no size';
+}
+
+function faultOfTimes({ gracePeriodSeconds, gracePeriodStartedAt, migration }: Fields): string | undefined {
+  if (!isAbsentOr(gracePeriodSeconds, Number.isFinite)) return 'its grace period is no number';
+  if (!isAbsentOr(gracePeriodStartedAt, isTime)) return 'its grace period began at no time';
+  return isAbsentOr(migration, isMigration) ? undefined : 'its migration has no uid, or ended at no time';
 }
 
 /** Throws Invalid. */

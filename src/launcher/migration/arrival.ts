@@ -20,6 +20,7 @@ export const isPausedByUser = ({ status }: VirtualMachineInstance): boolean =>
   true;
 
 export interface Misfit {
+  readonly name: string;
   readonly path: string;
   readonly bytes: number;
 }
@@ -27,9 +28,9 @@ export interface Misfit {
 /** Images that the launcher makes and that are copied all the same, with the size that was written down for them where the guest runs. */
 export function misfits(domain: XmlNode, vmi: VirtualMachineInstance): Misfit[] {
   const sizes = new Map((vmi.status?.volumeStatus ?? []).flatMap(({ name, size }) => (size === undefined ? [] : [[name, size] as const])));
-  return disksToCopy(domain, vmi).flatMap(({ name, path }) => {
-    const bytes = sizes.get(name ?? '');
-    return bytes === undefined || !path.endsWith('.iso') ? [] : [{ path, bytes }];
+  return disksToCopy(domain, vmi).flatMap(({ name = '', path }) => {
+    const bytes = sizes.get(name);
+    return bytes === undefined || !path.endsWith('.iso') ? [] : [{ name, path, bytes }];
   });
 }
 

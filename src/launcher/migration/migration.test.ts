@@ -204,7 +204,7 @@ describe('an arrival', () => {
     ];
     const volumeStatus = ['init', 'root', 'conf'].map((name) => ({ name, target: name, size: 4096 }));
     const vmi = { ...guestVmi(), status: { volumeStatus } };
-    expect(misfits(parseXml(domainXml(devices.join(''))), vmi)).toEqual([{ path: '/c/noCloud.iso', bytes: 4096 }]);
+    expect(misfits(parseXml(domainXml(devices.join(''))), vmi)).toEqual([{ name: 'init', path: '/c/noCloud.iso', bytes: 4096 }]);
   });
 
   it('takes a link away and brings it back, where a plugin wants that', () => {

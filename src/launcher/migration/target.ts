@@ -100,8 +100,10 @@ export class MigrationTarget {
     const { prepared, undoings } = await applyHooks({ hooks, plugins }, made, vmi);
     record.undoings = undoings;
     record.prepared = { type: prepared.type, memoryBytes: prepared.memoryBytes, devices: prepared.devices };
+    const recorded = misfits(prepared.tree, vmi);
+    record.isoSizes = { ...prepared.isoSizes, ...Object.fromEntries(recorded.map(({ name, bytes }) => [name, bytes])) };
     await Promise.all([
-      ...misfits(prepared.tree, vmi).map(({ path, bytes }) => resize(path, bytes)),
+      ...recorded.map(({ path, bytes }) => resize(path, bytes)),
       dhcp.serve(vmi, servedInterfaces(vmi, prepared.interfaces), readResolvConf),
     ]);
     atStep('making room for the sockets of the migration');

@@ -16,7 +16,7 @@ import { makeCloudInit, makeDisks } from './disks.js';
 import { type FactSources, gatherFacts, translationCacheMiB } from './facts.js';
 import { writeIgnition } from './ignition.js';
 import { linksOf, readInterfaces, requireLinks } from './network.js';
-import { findBlockVolumes, probeDisks, withoutAwaited } from './probe.js';
+import { findBlockVolumes, probeDisks, readIsoSizes, withoutAwaited } from './probe.js';
 
 export interface PreparedDomain {
   readonly tree: XmlNode;
@@ -25,6 +25,8 @@ export interface PreparedDomain {
   readonly memoryBytes: number;
   readonly devices: Pick<DomainReport['spec'], 'disks' | 'interfaces'>;
   readonly interfaces: readonly LauncherInterface[];
+  /** Disk → bytes, of images made here; a guest that moves needs as much room where it goes. */
+  readonly isoSizes?: Readonly<Record<string, number>>;
 }
 
 async function diskFacts(
@@ -77,6 +79,7 @@ export async function prepareDomain(
   const taps = Object.fromEntries(Object.keys(links).map((name) => [name, 'tap']));
   const interfaceAttachments = { ...taps, ...facts.interfaceAttachments };
   const tree = await convert(ctx, tools, vmi, { ...facts, ...disks, links, interfaceAttachments });
-  const { type, memoryBytes } = describeDomain(tree);
-  return { tree, xml: renderXml(tree), type, memoryBytes, devices: reportDevices(tree), interfaces };
+  const { type, memoryBytes, disks: described } = describeDomain(tree);
+  const isoSizes = await readIsoSizes(described);
+  return { tree, xml: renderXml(tree), type, memoryBytes, devices: reportDevices(tree), interfaces, isoSizes };
 }

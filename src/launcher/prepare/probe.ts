@@ -81,6 +81,12 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
+/** Of the images that we make ourselves. */
+export async function readIsoSizes(disks: readonly DescribedDisk[]): Promise<Record<string, number>> {
+  const made = disks.flatMap(({ name, path }) => (path?.endsWith('.iso') ? [{ name, path }] : []));
+  return Object.fromEntries(await Promise.all(made.map(async ({ name, path }) => [name, (await stat(path)).size] as const)));
+}
+
 export interface ProbedDisks {
   readonly diskBackends: Readonly<Record<string, DiskBackend>>;
   readonly blockSizes: Readonly<Record<string, BlockSizes>>;

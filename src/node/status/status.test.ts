@@ -235,14 +235,14 @@ describe('nextVolumeStatus', () => {
     const domain = nodeDomain('Running', {
       spec: {
         disks: [
-          { name: 'a', target: 'vda' },
+          { name: 'a', target: 'vda', size: 4096 },
           { name: 'b', target: 'vdb' },
           { name: 'other', target: 'vdc' },
         ],
       },
     });
     expect(nextVolumeStatus(vmi, domain)).toEqual([
-      { name: 'a', target: 'vda' },
+      { name: 'a', target: 'vda', size: 4096 },
       { name: 'b', target: 'vdb', size: 7 },
     ]);
   });

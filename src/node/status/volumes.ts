@@ -44,15 +44,17 @@ export function awaitedPlugs({ spec, status }: VirtualMachineInstance): string[]
 export const hasPlugs = ({ spec }: VirtualMachineInstance): boolean => (spec.volumes ?? []).some(isPlug);
 
 export function nextVolumeStatus(vmi: VirtualMachineInstance, domain: DiskReport, facts?: VolumeFacts): VolumeStatus[] {
-  const targets = new Map(domain.spec.disks.map((disk) => [disk.name, disk.target]));
+  const disks = new Map(domain.spec.disks.map((disk) => [disk.name, disk]));
   const listed = new Map((vmi.status?.volumeStatus ?? []).map((status) => [status.name, status]));
   const wanted = new Set([...(vmi.spec.volumes ?? []), ...(vmi.spec.utilityVolumes ?? [])].map(({ name }) => name));
   for (const name of wanted) {
-    const target = targets.get(name);
-    if (target !== undefined) listed.set(name, { ...listed.get(name), name, target });
+    const disk = disks.get(name);
+    if (disk === undefined) continue;
+    const { target, size } = disk;
+    listed.set(name, { ...listed.get(name), name, target, ...(size === undefined ? {} : { size }) });
   }
   return [...listed.values()]
-    .map((status) => (status.hotplugVolume ? nextPlugged(status, targets.get(status.name), wanted.has(status.name), facts) : status))
+    .map((status) => (status.hotplugVolume ? nextPlugged(status, disks.get(status.name)?.target, wanted.has(status.name), facts) : status))
     .map((status) => (status.memoryDumpVolume && facts ? nextDump(vmi, status, domain.spec.memoryDump, facts.now) : status))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
