@@ -24,6 +24,7 @@ import { text } from '../text.js';
 import type { Action } from './decide.js';
 import { decideIoErrorRetry } from './io-errors.js';
 import { liveResize } from './live-resize.js';
+import { networksToChange } from './networks-to-change.js';
 import { syncOptions } from './sync-options.js';
 
 export interface PerformDeps {
@@ -165,10 +166,8 @@ async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi)
   const disk = decideIoErrorRetry(launcher.domain, launcher.ioErrorRetry, ctx.now());
   if (disk.retry) launcher.ioErrorRetry = disk.retry;
   else delete launcher.ioErrorRetry;
-  if (disk.isDue || launcher.syncedSpec !== toldOf(vmi)) {
-    await plugNetworks(deps, ctx, launcher, vmi);
-    await sync(deps, ctx, launcher, vmi);
-  }
+  await plugNetworks(deps, ctx, launcher, vmi);
+  if (disk.isDue || launcher.syncedSpec !== toldOf(vmi)) await sync(deps, ctx, launcher, vmi);
   await resize(deps, launcher, vmi);
   await dumpMemory(launcher, vmi);
   if (isPlugging(vmi)) return { afterMs: SOCKET_POLL_MS, why: 'a volume is on its way into or out of the guest' };
@@ -184,25 +183,20 @@ async function plugVolumes(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi:
   launcher.plugged = await deps.hotplug.sync(ctx, vmi, into, inUse);
 }
 
-/** Networks that came to the pod. What fails concerns the new interface only; the running guest keeps its others. */
+/** Networks that came to the pod, or left the guest. What fails concerns that interface only; the running guest keeps its others. */
 async function plugNetworks(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
-  const interfaces = vmi.spec.domain.devices.interfaces ?? [];
-  const isChanged = interfaces.some((iface) => (iface.state === 'absent') === (launcher.network?.has(iface.name) === true));
-  if (!isChanged) return;
+  const changed = networksToChange(vmi, launcher.network, launcher.domain);
+  const wish = JSON.stringify(changed?.spec.domain.devices.interfaces);
+  if (changed === undefined || launcher.failedNetworks === wish) return;
   try {
-    launcher.network = await setUpNetwork(deps, ctx, launcher, pluggable(vmi));
+    launcher.network = await setUpNetwork(deps, ctx, launcher, changed);
+    delete launcher.failedNetworks;
   } catch (err) {
+    // Told once; tried again when the wish is another.
+    launcher.failedNetworks = wish;
     ctx.log.warn({ uid: launcher.ghost.uid, err: messageOf(err) }, 'A network could not be plugged into a running guest');
     deps.events.event(vmi, 'Warning', 'NicHotplug', messageOf(err));
   }
-}
-
-/** Secondary networks are plugged once the pod has them, which its status tells. */
-function pluggable(vmi: Vmi): Vmi {
-  const isThere = new Set((vmi.status?.interfaces ?? []).flatMap(({ name, infoSource }) => (infoSource && name ? [name] : [])));
-  const interfaces = (vmi.spec.domain.devices.interfaces ?? []).filter(({ name, state }) => state === 'absent' || isThere.has(name));
-  const { domain } = vmi.spec;
-  return { ...vmi, spec: { ...vmi.spec, domain: { ...domain, devices: { ...domain.devices, interfaces } } } };
 }
 
 async function resize(deps: PerformDeps, launcher: Launcher, vmi: Vmi): Promise<void> {

@@ -57,6 +57,8 @@ export interface Launcher {
   askedToEndAt?: number;
   /** Addresses of the pod by network, as journalled. */
   network?: ReadonlyMap<string, PodInterfaceCache>;
+  /** Interfaces, as JSON, whose links could not be made or removed. */
+  failedNetworks?: string;
   /** SELinux label of its process. */
   selinuxContext?: string;
   /** When the agent found nothing left to manage. */
