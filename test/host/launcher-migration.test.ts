@@ -98,6 +98,10 @@ describe('a guest', () => {
   it('moves with its memory and its disks', async () => {
     const before = Number(await console_.run('cut -d. -f1 /proc/uptime'));
     const moving = migrating(vmi, 'm-1');
+    const size = (await here.client.getDomain())?.spec.disks.find(({ name }) => name === 'init')?.size ?? 0;
+    expect(size).toBeGreaterThan(2048);
+    // As the node agent wrote it down.
+    moving.status = { ...moving.status, volumeStatus: [{ name: 'init', target: 'vdb', size }] };
     await prepare(moving);
     await expect(there.client.syncVirtualMachine(vmi)).rejects.toMatchObject({ code: 'Conflict' });
     await expect(there.client.finalizeVirtualMachineMigration(moving)).rejects.toMatchObject({ code: 'NotReady' });
@@ -111,7 +115,7 @@ describe('a guest', () => {
       machineType: expect.stringMatching(/^pc-q35-/),
       disks: [
         { name: 'root', target: 'vda' },
-        { name: 'init', target: 'vdb' },
+        { name: 'init', target: 'vdb', size },
         { name: 'scratch', target: 'vdc' },
       ],
     });
