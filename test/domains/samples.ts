@@ -4,14 +4,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import { KvError, messageOf } from '../../src/base/errors.js';
-import { type DomainFacts, renderDomainXml } from '../../src/core/converter/index.js';
+import { type Arch, type DomainFacts, renderDomainXml } from '../../src/core/converter/index.js';
 import { admittedGuest, nodeOf } from '../fuzz/guests.js';
 import { factsOf } from '../oracle/groups/convert.js';
 import type { OracleCase } from '../oracle/oracle-case.js';
 
 export interface Sample {
   readonly name: string;
-  /** "recorded amd64", "generated", …: what the figures are told by. */
+  /** "recorded amd64", "generated arm64", …: what the figures are told by. */
   readonly group: string;
   readonly vmi: VirtualMachineInstance;
   readonly xml: string;
@@ -35,7 +35,7 @@ interface Input {
   readonly recorded?: string;
 }
 
-const GENERATED = 300;
+const GENERATED: Readonly<Record<Arch, number>> = { amd64: 300, arm64: 100, s390x: 100, ppc64le: 100 };
 
 const LAUNCHER: Partial<DomainFacts> = {
   hypervisor: 'kvm',
@@ -92,10 +92,10 @@ function asPower({ name, vmi, facts }: Input): Input {
   };
 }
 
-function* generatedInputs(): Generator<Input> {
+function* generatedInputs(arch: Arch): Generator<Input> {
   for (let seed = 0; ; seed++) {
-    const vmi = admittedGuest(seed);
-    if (vmi) yield { name: `guest ${seed}`, group: 'generated', vmi, facts: nodeOf(vmi) };
+    const vmi = admittedGuest(seed, arch);
+    if (vmi) yield { name: `guest ${seed} of ${arch}`, group: `generated ${arch}`, vmi, facts: nodeOf(vmi) };
   }
 }
 
@@ -114,10 +114,12 @@ export function collectSamples(recordings: string): Samples {
     }
   };
   recorded.forEach(convert);
-  const wanted = samples.length + GENERATED;
-  for (const input of generatedInputs()) {
-    if (samples.length >= wanted || faults.length > 0) break;
-    convert(input);
+  for (const [arch, count] of Object.entries(GENERATED) as [Arch, number][]) {
+    const wanted = samples.length + count;
+    for (const input of generatedInputs(arch)) {
+      if (samples.length >= wanted || faults.length > 0) break;
+      convert(input);
+    }
   }
   return { samples, refused, faults };
 }

@@ -3,7 +3,7 @@
 import type { VirtualMachineInstance, VirtualMachineInstanceSpec } from '../../src/api/index.js';
 import { type ClusterConfig, clusterConfigOf } from '../../src/core/config/cluster-config.js';
 import { ALPHA_GATES } from '../../src/core/config/gates.js';
-import { type DomainFacts, PLAIN_FACTS } from '../../src/core/converter/index.js';
+import { type Arch, type DomainFacts, PLAIN_FACTS } from '../../src/core/converter/index.js';
 import { defaultVmi } from '../../src/core/defaults/index.js';
 import { admitVmiCreate } from '../../src/webhooks/validate/vmi/admit.js';
 import { type Random, randomOf } from './random.js';
@@ -249,7 +249,7 @@ function addInterfaces(spec: VirtualMachineInstanceSpec, random: Random): void {
 }
 
 /** Of any kind, and perhaps of none that admission takes. */
-function wished(random: Random): VirtualMachineInstance {
+export function wishedGuest(random: Random): VirtualMachineInstance {
   const domain = DOMAIN(random) as VirtualMachineInstanceSpec['domain'];
   const devices = DEVICES(random) as VirtualMachineInstanceSpec['domain']['devices'] & { panicDevices?: object };
   const spec: VirtualMachineInstanceSpec = { domain: { ...domain, devices } };
@@ -272,12 +272,18 @@ function wished(random: Random): VirtualMachineInstance {
 
 const CONFIG: ClusterConfig = clusterConfigOf({
   developerConfiguration: { featureGates: [...ALPHA_GATES].filter((gate) => gate !== 'Root') },
-  emulatedMachines: ['q35*', 'pc-q35*'],
+  architectureConfiguration: { ppc64le: {} },
 });
 
-/** The guest of this number as the launcher gets it, with its defaults; undefined when admission refuses it. */
-export function admittedGuest(seed: number): VirtualMachineInstance | undefined {
-  const defaulted = defaultVmi(wished(randomOf(seed)), CONFIG, { randomUuid: () => '00000000-0000-4000-8000-000000000000' });
+/** The guest of this number as the launcher gets it; undefined when admission refuses it. */
+export function admittedGuest(seed: number, architecture: Arch = 'amd64'): VirtualMachineInstance | undefined {
+  const wished = wishedGuest(randomOf(seed));
+  return admitted({ ...wished, spec: { ...wished.spec, architecture } });
+}
+
+/** With its defaults, and what the controllers write into its status. */
+export function admitted(wished: VirtualMachineInstance): VirtualMachineInstance | undefined {
+  const defaulted = defaultVmi(wished, CONFIG, { randomUuid: () => '00000000-0000-4000-8000-000000000000' });
   if (!defaulted.ok || !admitVmiCreate(defaulted.value, CONFIG, false).allowed) return undefined;
   const { value } = defaulted;
   const interfaces = (value.spec.domain.devices.interfaces ?? []).map(({ name }) => ({ name, podInterfaceName: 'eth0' }));
@@ -292,6 +298,8 @@ const FIRMWARE_FILES = [
   'OVMF_VARS_4M.ms.fd',
   'OVMF_CODE.cc.fd',
   'OVMF_VARS.fd',
+  'AAVMF_CODE.fd',
+  'AAVMF_VARS.fd',
 ];
 const cells = [0, 1].map((id) => ({
   id,
@@ -306,6 +314,7 @@ export function nodeOf({ spec }: VirtualMachineInstance): DomainFacts {
   const tapped = interfaces.filter(({ bridge, masquerade }) => bridge ?? masquerade).map(({ name }) => name);
   return {
     ...PLAIN_FACTS,
+    hostArch: (spec.architecture ?? 'amd64') as Arch,
     hypervisorDevicePresent: false,
     allowEmulation: true,
     adaptCpuToEmulation: true,

@@ -35,12 +35,20 @@ export const childrenOf = (node: XmlNode | undefined, tag: string): readonly Xml
 export const nodeAt = (node: XmlNode | undefined, ...path: readonly string[]): XmlNode | undefined =>
   path.reduce<XmlNode | undefined>((at, tag) => childOf(at, tag), node);
 
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', '\n': '&#xA;', '\t': '&#x9;' };
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&#34;',
+  '\n': '&#xA;',
+  '\r': '&#xD;',
+  '\t': '&#x9;',
+};
 // XML 1.0 has no way to write these; a name or argument that holds one would make libvirt refuse the whole document.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 
-const escapeXml = (text: string): string => text.replace(FORBIDDEN, '\ufffd').replace(/[&<>"\n\t]/g, (c) => ESCAPES[c] ?? c);
+const escapeXml = (text: string): string => text.replace(FORBIDDEN, '\ufffd').replace(/[&<>"\n\r\t]/g, (c) => ESCAPES[c] ?? c);
 
 /** Two blanks a level; an element without content is closed at once. */
 export function renderXml(node: XmlNode, indent = ''): string {

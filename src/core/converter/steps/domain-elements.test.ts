@@ -259,7 +259,7 @@ describe('domain type', () => {
       'unknown guest',
       { spec: { architecture: 'riscv64' } },
       foreign,
-      'unsupported guest architecture for cross-architecture emulation: riscv64',
+      'unsupported guest architecture for cross-architecture emulation: spec.architecture is riscv64',
     ],
   ] as const)('refuses: %s', (_title, parts, facts, message) => {
     expect(() => type(structuredClone(parts) as GuestParts, facts)).toThrow(message);

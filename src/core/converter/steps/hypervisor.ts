@@ -42,10 +42,13 @@ function emulator(scope: Pick<Scope, Needs>): Fragment {
   if (!isForeign(scope)) return {};
   const guest = scope.vmi.spec.architecture ?? '';
   const arch = archOf(guest);
-  if (!arch) throw new KvError('Invalid', `unsupported guest architecture for cross-architecture emulation: ${guest}`);
+  if (!arch) throw new KvError('Invalid', `unsupported guest architecture for cross-architecture emulation: spec.architecture is ${guest}`);
   const path = traitsOf(arch).emulator;
   if (!scope.emulators.has(path)) {
-    throw new KvError('Invalid', `required emulator binary not found: ${path}: the launcher image cannot emulate ${guest}`);
+    throw new KvError(
+      'Invalid',
+      `required emulator binary not found: ${path}: the launcher image cannot emulate spec.architecture ${guest}`,
+    );
   }
   return { devices: [textEl('emulator', path)] };
 }
