@@ -47,3 +47,17 @@ async function onEachNode(command: readonly string[]): Promise<void> {
     await promisify(execFile)(file, args);
   }
 }
+
+/** Runs a program of this machine in the mount namespace of a node, as its administrator. */
+export async function onNode(node: string, file: string, ...args: string[]): Promise<string> {
+  const found = (await cluster()).nodes.find(({ name }) => name === node);
+  if (!found) throw new Error(`there is no node ${node}`);
+  return (await promisify(execFile)('nsenter', ['-t', String(found.pid), '-m', '--', file, ...args])).stdout;
+}
+
+/** The same in the network namespace of a pod. */
+export async function inPodNetwork(pod: Pod, file: string, ...args: string[]): Promise<string> {
+  const [pid] = pidsOfPod(pod);
+  if (pid === undefined) throw new Error(`pod ${pod.metadata.name} has no process on this machine`);
+  return (await promisify(execFile)('nsenter', ['-t', String(pid), '-n', '--', file, ...args])).stdout;
+}
