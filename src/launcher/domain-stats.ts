@@ -57,11 +57,18 @@ const DIRTY_RATE: Names = {
   CalcPeriod: 'calc_period',
   MegabytesPerSecond: 'megabytes_per_second',
 };
+const MIGRATION: Names = {
+  DataTotal: 'data_total',
+  DataProcessed: 'data_processed',
+  DataRemaining: 'data_remaining',
+  MemoryBps: 'memory_bps',
+  DiskBps: 'disk_bps',
+};
 const TEXTS: ReadonlySet<string> = new Set(['Name', 'Path']);
 
 function read(params: Params, prefix: string, names: Names): Stats {
   const entries = Object.entries(names).flatMap(([ours, theirs]): [string, unknown][] => {
-    const value = params.get(`${prefix}.${theirs}`);
+    const value = params.get(prefix === '' ? theirs : `${prefix}.${theirs}`);
     return [
       [`${ours}Set`, value !== undefined],
       [ours, value ?? (TEXTS.has(ours) ? '' : 0)],
@@ -84,6 +91,8 @@ export interface StatsOf {
   readonly aliases: ReadonlyMap<string, string>;
   /** Answer of guest-get-load. */
   readonly load: unknown;
+  /** libvirt's figures of the migration that is under way. */
+  readonly migration?: Params | undefined;
 }
 
 function loadOf(answer: unknown): Stats | null {
@@ -99,14 +108,21 @@ function loadOf(answer: unknown): Stats | null {
   return Object.fromEntries(entries);
 }
 
-export function domainStats(params: Params, { name, uuid, aliases, load }: StatsOf): Stats {
+/** libvirt counts the dirty rate in pages. */
+function migrationStats(params: Params): Stats {
+  const [pages, pageSize] = [params.get('memory_dirty_rate'), params.get('memory_page_size')];
+  const isKnown = typeof pages === 'number' && typeof pageSize === 'number';
+  return { ...read(params, '', MIGRATION), MemDirtyRateSet: isKnown, MemDirtyRate: isKnown ? pages * pageSize : 0 };
+}
+
+export function domainStats(params: Params, { name, uuid, aliases, load, migration }: StatsOf): Stats {
   const aliased = (stats: Stats): string => aliases.get(String(stats.Name)) ?? '';
   return {
     Name: name,
     UUID: uuid,
     Cpu: read(params, 'cpu', CPU),
     Memory: read(params, 'balloon', MEMORY),
-    MigrateDomainJobInfo: null,
+    MigrateDomainJobInfo: migration === undefined ? null : migrationStats(migration),
     Vcpu: readList(params, 'vcpu', VCPU, countOf(params, 'vcpu.current')),
     Net: readList(params, 'net', NET, countOf(params, 'net.count')).map((net) => ({
       ...net,

@@ -94,6 +94,19 @@ describe('statistics', () => {
     });
   });
 
+  it('tell how far a migration is', () => {
+    const migration = new Map<string, number>([
+      ['data_total', 9],
+      ['memory_bps', 4],
+      ['memory_dirty_rate', 2],
+      ['memory_page_size', 4096],
+    ]);
+    const of = (given: typeof migration | undefined): unknown =>
+      domainStats(params, { name: DOMAIN, uuid: 'u', aliases: new Map(), load: undefined, migration: given }).MigrateDomainJobInfo;
+    expect(of(undefined)).toBeNull();
+    expect(of(migration)).toMatchObject({ DataTotal: 9, DataRemainingSet: false, MemoryBps: 4, MemDirtyRateSet: true, MemDirtyRate: 8192 });
+  });
+
   it('name disks as the VMI does', async () => {
     for (const [key, value] of params) parts.libvirt.stats.set(key, value);
     expect(await inspection.stats()).toMatchObject({ Block: [{ Alias: 'root' }], Load: null });

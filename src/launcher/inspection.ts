@@ -11,6 +11,7 @@ import type { Domain, Picture, TypedValue } from '../libvirt/index.js';
 import type { CmdApi } from '../rpc/index.js';
 import type { AgentPoller } from './agent-poller.js';
 import { domainStats } from './domain-stats.js';
+import type { MigrationSource } from './migration/source.js';
 import { toPng } from './png.js';
 import type { VmRecord } from './report.js';
 import type { LibvirtSession } from './session.js';
@@ -24,6 +25,7 @@ interface Deps {
   readonly domain: string;
   readonly firmwareDir: string;
   readonly collectsVmStats: boolean;
+  readonly source?: Pick<MigrationSource, 'figures'>;
 }
 
 type VmStatsRequest = Parameters<CmdApi['getVMStats']>[0];
@@ -79,14 +81,14 @@ export class Inspection {
   }
 
   async stats(): Promise<Record<string, unknown>> {
-    const { agent, record } = this.#deps;
+    const { agent, record, source } = this.#deps;
     // Without an answer the statistics go without the guest's load.
     const load = agent.supports('guest-get-load') ? await agent.ask('guest-get-load').catch(() => undefined) : undefined;
     const disks = record.prepared?.devices.disks ?? [];
     const aliases = new Map([...disks.map(({ name, target }) => [target, name] as const), ...(record.taps ?? [])]);
     return this.#with('withDomain', async (handle) => {
       const params = await handle.stats(['cpu', 'balloon', 'vcpu', 'interface', 'block', 'dirtyRate']);
-      return domainStats(params, { name: handle.name, uuid: handle.uuid, aliases, load });
+      return domainStats(params, { name: handle.name, uuid: handle.uuid, aliases, load, migration: source?.figures });
     });
   }
 

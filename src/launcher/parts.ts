@@ -86,7 +86,7 @@ type InspectionDeps = ConstructorParameters<typeof Inspection>[0];
 
 function inspectionOf(
   { options }: LauncherSetup,
-  deps: Pick<InspectionDeps, 'ctx' | 'session' | 'agent' | 'record' | 'domain'>,
+  deps: Pick<InspectionDeps, 'ctx' | 'session' | 'agent' | 'record' | 'domain' | 'source'>,
 ): Inspection {
   return new Inspection({ ...deps, firmwareDir: options.ovmfPath, collectsVmStats: options.vmStatsCollector });
 }
@@ -127,7 +127,7 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain });
   credentials = new AccessCredentials({ ctx, agent, files: new GuestFiles({ agent, guest, domain }), record, reporter });
   listener.targets = { ctx, domain, record, reporter, notifier, agent, source, target };
-  const inspection = inspectionOf(setup, { ...shared, agent });
+  const inspection = inspectionOf(setup, { ...shared, agent, source });
   const memoryDump = new MemoryDump(shared);
   const targets: CmdTargets = {
     ...{ domain, identity: record.identity, manager, lifecycle, guest, agent },

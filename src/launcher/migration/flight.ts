@@ -3,6 +3,7 @@
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { type Clock, sleep } from '../../base/clock.js';
 import type { MigrationOptions } from '../../core/migration/options.js';
+import type { JobStats } from '../../libvirt/index.js';
 
 export class Flight {
   readonly vmi: VirtualMachineInstance;
@@ -12,6 +13,8 @@ export class Flight {
   landed: Promise<void> = Promise.resolve();
   /** The guest gave devices back for it. */
   hasUnplugged = false;
+  /** libvirt's newest figures. */
+  figures: JobStats['params'] | undefined;
   /** Why the launcher gave it up. */
   givenUp: string | undefined;
   readonly #over = new AbortController();

@@ -77,6 +77,14 @@ describe('source', () => {
       await ended().toMatchObject({ completed: true });
     });
 
+    it('has libvirt’s figures until it is over', async () => {
+      parts.libvirt.stats.set('data_remaining', 7);
+      await expect.poll(() => parts.source.figures?.get('data_remaining'), POLL).toBe(7);
+      parts.libvirt.migration?.resolve();
+      await ended().toMatchObject({ completed: true });
+      expect(parts.source.figures).toBeUndefined();
+    });
+
     it('can be cancelled, once or twice', async () => {
       await parts.source.cancel();
       expect(parts.record.migration).toMatchObject({ abortStatus: 'Aborting' });

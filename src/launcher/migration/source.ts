@@ -115,6 +115,11 @@ export class MigrationSource {
     this.#flight?.wake(true);
   }
 
+  /** libvirt's newest figures of the migration that is under way. */
+  get figures(): Flight['figures'] {
+    return isUnderWay(this.#deps.record.migration) ? this.#flight?.figures : undefined;
+  }
+
   /** Resolves when no migration is under way. */
   async settled(): Promise<void> {
     await this.#flight?.landed;

@@ -69,6 +69,7 @@ class FlightWatch {
     if (this.#isAborted) return;
     const stats = await this.#try('follow the migration', () => handle.jobStats());
     if (stats?.type !== 'unbounded') return;
+    this.#flight.figures = stats.params;
     await this.#notePause(handle);
     const look = this.#lookOf(stats, isIteration);
     if (this.#looks++ % LOG_EVERY === 0) this.#deps.ctx.log.info({ ...look }, 'Migrating');
