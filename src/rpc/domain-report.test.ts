@@ -27,6 +27,10 @@ describe('asDomainReport', () => {
     ['a grace period without end', { ...report, spec: { ...report.spec, gracePeriodSeconds: 'long' } }],
     ['a grace period from nowhere', { ...report, spec: { ...report.spec, gracePeriodStartedAt: 'soon' } }],
     ['a migration of nobody', { ...report, spec: { ...report.spec, migration: {} } }],
+    [
+      'a migration that failed for a book',
+      { ...report, spec: { ...report.spec, migration: { uid: 'm', failureReason: 'x'.repeat(9999) } } },
+    ],
     ['a migration that ended at no time', { ...report, spec: { ...report.spec, migration: { uid: 'm', endTimestamp: 'now' } } }],
   ])('refuses %s', (_title, value) => {
     expect(() => asDomainReport(value)).toThrow(expect.objectContaining({ code: 'Invalid', retry: 'backoff' }));

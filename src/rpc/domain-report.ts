@@ -15,17 +15,26 @@ const STATES = {
   Unknown: true,
 } as const satisfies Record<DomainState, true>;
 
+/** What ends in the status of a VMI must not fill it. */
+const MAX_TEXT = 8 * 1024;
+
 type Fields = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isList = (value: unknown): boolean => Array.isArray(value) && value.every(isObject);
 const isAbsentOr = (value: unknown, fits: (value: unknown) => boolean): boolean => value === undefined || fits(value);
+const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= MAX_TEXT;
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
 const isSize = (value: unknown): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 const isDisk = (disk: Fields): boolean => typeof disk.name === 'string' && typeof disk.target === 'string' && isAbsentOr(disk.size, isSize);
+const MIGRATION_TEXTS = ['startTimestamp', 'endTimestamp', 'failureReason', 'abortStatus', 'mode'] as const;
 const isMigration = (value: unknown): boolean =>
-  isObject(value) && typeof value.uid === 'string' && isAbsentOr(value.startTimestamp, isTime) && isAbsentOr(value.endTimestamp, isTime);
+  isObject(value) &&
+  typeof value.uid === 'string' &&
+  MIGRATION_TEXTS.every((key) => isAbsentOr(value[key], isText)) &&
+  isAbsentOr(value.startTimestamp, isTime) &&
+  isAbsentOr(value.endTimestamp, isTime);
 
 function faultOf(value: unknown): string | undefined {
   if (!isObject(value) || !isObject(value.spec) || !isObject(value.status)) return 'it has no spec or no status';

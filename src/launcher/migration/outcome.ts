@@ -4,6 +4,9 @@ import { metaTime } from '../../base/clock.js';
 
 export const ABORT = { aborting: 'Aborting', succeeded: 'Succeeded', failed: 'Failed' } as const;
 
+/** It ends in the status of the VMI; QEMU's words may be long. */
+const MAX_REASON = 4096;
+
 export interface Ending {
   /** libvirt's word, when it did not succeed. */
   readonly failure?: string;
@@ -48,7 +51,12 @@ export function outcomeOf(report: MigrationReport, ending: Ending): MigrationRep
   const wasAsked = ending.isCancelled || ending.givenUp !== undefined;
   // It was quicker than the one who wanted its end.
   if (ending.failure === undefined) return { ...ended, completed: true, ...(wasAsked || tooLate ? { abortStatus: ABORT.failed } : {}) };
-  return { ...ended, failed: true, failureReason: reasonOf(ending), ...(wasAsked ? { abortStatus: ABORT.succeeded } : {}) };
+  return {
+    ...ended,
+    failed: true,
+    failureReason: reasonOf(ending).slice(0, MAX_REASON),
+    ...(wasAsked ? { abortStatus: ABORT.succeeded } : {}),
+  };
 }
 
 /** Only the source knows when one began. */

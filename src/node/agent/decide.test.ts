@@ -6,6 +6,9 @@ import { decide, type Seen } from './decide.js';
 const seen = (over: Partial<Seen>): Seen => ({ vmi: nodeVmi(), domain: undefined, launcher: 'ready', node: NODE, now: NOW, ...over });
 const scheduledFor = (ms: number) => [{ phase: 'Scheduled', phaseTransitionTimestamp: metaTime(NOW - ms) }];
 const running = nodeVmi({ status: { phase: 'Running' } });
+const leaving = nodeVmi({
+  status: { phase: 'Running', migrationState: { sourceNode: NODE, targetNode: 'other', startTimestamp: metaTime(NOW) } },
+});
 const deleting = nodeVmi({ status: { phase: 'Running' }, metadata: { deletionTimestamp: metaTime(NOW) } });
 const deletingScheduled = nodeVmi({ metadata: { deletionTimestamp: metaTime(NOW) } });
 const final = nodeVmi({ status: { phase: 'Succeeded' } });
@@ -20,6 +23,9 @@ describe('decide', () => {
     ['waits for the socket', { launcher: 'starting' }, { kind: 'wait', afterMs: 1000 }],
     ['lets the phase follow a running domain first', { domain: nodeDomain('Running') }, { kind: 'nothing' }],
     ['updates a running VMI', { vmi: running, domain: nodeDomain('Running') }, { kind: 'update' }],
+    ['leaves a guest alone that moves', { vmi: leaving, domain: nodeDomain('Running') }, { kind: 'nothing' }],
+    ['leaves it alone when it has moved', { vmi: leaving, launcher: 'unresponsive' }, { kind: 'nothing' }],
+    ['deletes what it leaves behind', { vmi: leaving, domain: nodeDomain('Shutoff', { reason: 'Migrated' }) }, { kind: 'delete' }],
     ['leaves a paused guest to the launcher', { vmi: running, domain: nodeDomain('Paused', { reason: 'User' }) }, { kind: 'update' }],
     ['waits for the session of a guest to be attested', { vmi: attested({}) }, { kind: 'nothing' }],
     ['starts it once its owner has set it up', { vmi: attested({ session: 's', dhCert: 'c' }) }, { kind: 'start' }],

@@ -2,6 +2,7 @@
 // writes the status afterwards. Never decides the phase (status/phase.ts), but waits for it: a guest's end is written down before its domain goes.
 import type { DomainReport } from '../../api/domain-report.js';
 import { isFinalPhase, type VirtualMachineInstance } from '../../api/index.js';
+import { isLeaving } from '../status/migration.js';
 import { decidePhase, isAlive, type LauncherState } from '../status/phase.js';
 
 export interface Seen {
@@ -102,7 +103,8 @@ function scheduledAt(vmi: VirtualMachineInstance, now: number): number {
   return transition?.phaseTransitionTimestamp === undefined ? now : Date.parse(transition.phaseTransitionTimestamp);
 }
 
-function goOn({ launcher }: Seen, vmi: VirtualMachineInstance): Action {
+function goOn({ launcher, node }: Seen, vmi: VirtualMachineInstance): Action {
+  if (isLeaving(vmi, node)) return nothing('the guest is moving to another node');
   const phase = vmi.status?.phase;
   if (phase !== 'Scheduled' && phase !== 'Running') return nothing(`phase ${phase ?? 'none'} is not the node's to handle`);
   if (launcher === 'starting') return wait(SOCKET_POLL_MS, 'the launcher has not opened its socket yet');

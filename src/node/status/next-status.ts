@@ -8,6 +8,7 @@ import type { PluggedVolumes } from '../disks/hotplug-disks.js';
 import { type Failure, nextConditions } from './conditions.js';
 import { nextInterfaces } from './interfaces.js';
 import { type MigrationFacts, migrationMethod } from './migratable.js';
+import { sourceState } from './migration.js';
 import type { PhaseDecision } from './phase.js';
 import { type DiskReport, hasPlugs, nextMemory, nextVolumeStatus } from './volumes.js';
 
@@ -37,6 +38,7 @@ export function nextStatus(facts: StatusFacts): Status {
     // Only a domain can say that a guest's file systems are thawed again: by no longer saying that they are frozen.
     ...(domain === undefined && fsFreezeStatus !== undefined ? { fsFreezeStatus } : {}),
     ...phaseFields(vmi, decision, now),
+    ...migrationFields(facts),
     ...(domain === undefined ? fieldsBeforeStart(facts) : domainFields(facts, domain)),
     // No conditions before and none now must compare as equal.
     ...(conditions.length === 0 && vmi.status?.conditions === undefined ? {} : { conditions }),
@@ -51,6 +53,11 @@ function phaseFields(vmi: VirtualMachineInstance, { phase, failure }: PhaseDecis
     phaseTransitionTimestamps: [...(vmi.status?.phaseTransitionTimestamps ?? []), transition],
     ...(failure ? { reason: failure.reason } : {}),
   };
+}
+
+function migrationFields({ vmi, domain, node }: StatusFacts): Partial<Status> {
+  const migrationState = sourceState(vmi, domain, node);
+  return migrationState === undefined ? {} : { migrationState };
 }
 
 const NO_DISKS: DiskReport = { spec: { disks: [] } };

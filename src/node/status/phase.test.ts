@@ -9,6 +9,9 @@ const phase = (over: Partial<PhaseFacts>) => {
 };
 const running = (spec: Partial<VirtualMachineInstance['spec']> = {}) => nodeVmi({ status: { phase: 'Running' }, spec });
 const ended = (reason: string, vmi = running()): Partial<PhaseFacts> => ({ vmi, domain: nodeDomain('Shutoff', { reason }) });
+const leaving = nodeVmi({
+  status: { phase: 'Running', migrationState: { sourceNode: NODE, targetNode: 'other', startTimestamp: '2026-01-01T12:00:00Z' } },
+});
 const noAcpi = { domain: { devices: {}, features: { acpi: { enabled: false } } } };
 
 describe('decidePhase', () => {
@@ -31,6 +34,9 @@ describe('decidePhase', () => {
     ['crashed', ended('Crashed'), 'Failed: GuestCrashed'],
     ['crashed state', { vmi: running(), domain: nodeDomain('Crashed', { reason: 'Panicked' }) }, 'Failed: GuestPanicked'],
     ['migrated away', ended('Migrated'), 'Running'],
+    ['migrated away, its domain is deleted', { vmi: leaving }, 'Running'],
+    ['migrated away, its launcher is gone', { vmi: leaving, launcher: 'unresponsive' }, 'Running'],
+    ['crashed on its way', ended('Crashed', leaving), 'Failed: GuestCrashed'],
     ['start failed', { domain: nodeDomain('Shutoff', { reason: 'Failed' }) }, 'Scheduled'],
     ['killed after its grace period', ended('Destroyed'), 'Failed: GuestKilled'],
     ['killed without grace period', ended('Destroyed', running({ terminationGracePeriodSeconds: 0 })), 'Succeeded'],

@@ -2,6 +2,7 @@
 import type { DomainReport, DomainState } from '../../api/domain-report.js';
 import { isFinalPhase, type VirtualMachineInstance, type VmiPhase } from '../../api/index.js';
 import { text } from '../text.js';
+import { isLeaving } from './migration.js';
 
 /** What is known about the launcher of a VMI. */
 export type LauncherState =
@@ -50,9 +51,14 @@ const BY_STATE: Readonly<Record<DomainState, ByState>> = {
 export function decidePhase(facts: PhaseFacts): PhaseDecision {
   const current = (facts.vmi.status?.phase ?? '') as VmiPhase;
   if (isFinalPhase(current)) return { phase: current };
-  const { domain } = facts;
+  const { domain, vmi, node } = facts;
+  // Its domain and its launcher here go because it goes on elsewhere.
+  if (isLeaving(vmi, node) && !isAlive(domain) && !hasEndedHere(domain)) return { phase: current };
   return domain === undefined ? withoutDomain(facts, current) : BY_STATE[domain.status.status](facts, domain, current);
 }
+
+/** It came to an end instead of arriving elsewhere. */
+const hasEndedHere = (domain: DomainReport | undefined): boolean => domain !== undefined && domain.status.reason !== 'Migrated';
 
 function withoutDomain({ vmi, launcher, node }: PhaseFacts, current: VmiPhase): PhaseDecision {
   const isHandedOver = current === 'Scheduled' || current === 'Running';
