@@ -17,6 +17,8 @@ const RULES: Readonly<Record<string, Rewrite>> = {
     const asked = vmi.spec.domain.cpu?.features?.find(({ name }) => name === node.attrs.name);
     return asked && !asked.policy ? without(node, 'policy') : node;
   },
+  // The reference knows the field and passes over it.
+  apic: (node) => without(node, 'eoi'),
   // The kind of an address is that of its device.
   hostdev: (node) =>
     node.attrs.type === 'pci'

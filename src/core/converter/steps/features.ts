@@ -1,5 +1,5 @@
 // Hypervisor features: ACPI, APIC, SMM, KVM's and Hyper-V's own, and what an emulated or pinned guest needs on top.
-import type { FeatureState, Features } from '../../../api/index.js';
+import type { FeatureAPIC, FeatureState, Features } from '../../../api/index.js';
 import { KvError } from '../../../base/errors.js';
 import type { Scope } from '../scope.js';
 import type { Step } from '../step.js';
@@ -34,10 +34,13 @@ function asked({ domain: { features }, arch }: Pick<Scope, Needs>): XmlChild[] {
   if (!arch.x86Features) refuseX86(features, arch.name);
   return [
     arch.acpi && features.acpi?.enabled !== false && el('acpi'),
-    arch.x86Features && isOn(features.apic) && el('apic'),
+    arch.x86Features && isOn(features.apic) && apic(features.apic),
     ...askedOfX86(features),
   ];
 }
+
+/** The end-of-interrupt shortcut is off unless it is asked for. */
+const apic = (asked: FeatureAPIC | undefined): XmlNode => el('apic', { eoi: asked?.endOfInterrupt ? 'on' : undefined });
 
 function askedOfX86({ smm, hyperv: hypervFeatures, hypervPassthrough, pvspinlock }: Features): XmlChild[] {
   return [
