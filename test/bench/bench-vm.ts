@@ -2,6 +2,8 @@
 import type { VirtualMachine } from '../../src/api/index.js';
 
 export const NAMESPACE = 'bench';
+/** The guest's memory. */
+export const GUEST_MIB = 128;
 const IMAGE = 'localhost/kubevirt-ts/guest-tiny:dev';
 
 export function benchVm(name: string, node?: string): VirtualMachine {
@@ -17,7 +19,7 @@ export function benchVm(name: string, node?: string): VirtualMachine {
           ...(node === undefined ? {} : { nodeSelector: { 'kubernetes.io/hostname': node } }),
           terminationGracePeriodSeconds: 30,
           domain: {
-            memory: { guest: '128Mi' },
+            memory: { guest: `${GUEST_MIB}Mi` },
             devices: { disks: [{ name: 'root', disk: { bus: 'virtio' } }], interfaces: [{ name: 'default', masquerade: {} }] },
           },
           networks: [{ name: 'default', pod: {} }],

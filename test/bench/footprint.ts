@@ -4,8 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../../src/api/index.js';
 import { PODS } from '../../src/runtime/index.js';
-import { benchVm } from './bench-vm.js';
-import { isQemu, type Memory, type ProcessMemory, processesOfPod, totalOf } from './memory.js';
+import { benchVm, GUEST_MIB } from './bench-vm.js';
+import { isQemu, type Memory, memoryWithout, type ProcessMemory, processesOfPod, totalOf } from './memory.js';
 import { Observer } from './observer.js';
 import { percentile } from './percentiles.js';
 import type { Bench } from './prepare.js';
@@ -13,11 +13,16 @@ import { type Report, report } from './report.js';
 import { mebibytes, type Table } from './table.js';
 
 const FULL = 10;
+const GUEST_BYTES = GUEST_MIB * 1024 * 1024;
 const TIMEOUT_MS = 600_000;
 /** Garbage of the start is collected by then, and the first statistics are polled. */
 const QUIET_MS = 20_000;
 
-type Sample = readonly ProcessMemory[];
+/** QEMU's memory besides that of its guest. */
+interface Measured extends ProcessMemory {
+  readonly beyondGuest?: Memory;
+}
+type Sample = readonly Measured[];
 
 export async function footprint({ cluster, log }: Bench): Promise<Report> {
   const observer = new Observer(cluster);
@@ -58,7 +63,11 @@ export async function footprint({ cluster, log }: Bench): Promise<Report> {
 }
 
 function sample(observer: Observer, names: readonly string[]): Sample[] {
-  return names.map((name) => processesOfPod(observer.pod(name).metadata.uid ?? ''));
+  return names.map((name) =>
+    processesOfPod(observer.pod(name).metadata.uid ?? '').map((process) =>
+      isQemu(process) ? { ...process, beyondGuest: memoryWithout(process.pid, GUEST_BYTES) } : process,
+    ),
+  );
 }
 
 /** Middle value of each program over the pods. */
@@ -77,24 +86,26 @@ function launcherTable(title: string, samples: readonly Sample[]): Table {
   const programs = [...medianByProgram(samples)].toSorted(([, a], [, b]) => b.pss - a.pss);
   const without = samples.map((each) => totalOf(each.filter((process) => !isQemu(process))));
   const row = (name: string, { rss, pss }: Memory) => [name, mebibytes(rss), mebibytes(pss)];
-  const all = {
-    rss:
-      percentile(
-        without.map(({ rss }) => rss),
-        0.5,
-      ) ?? 0,
-    pss:
-      percentile(
-        without.map(({ pss }) => pss),
-        0.5,
-      ) ?? 0,
-  };
-  return {
-    title,
-    columns: ['process', 'RSS', 'PSS'],
-    rows: [...programs.map(([name, memory]) => row(name, memory)), row('all but QEMU', all)],
-  };
+  const rows = [...programs.map(([name, memory]) => row(name, memory)), row('all but QEMU', middle(without))];
+  const beyond = samples
+    .map((each) => totalOf(each.filter(isQemu)))
+    .map(({ rss, pss }) => ({ rss: rss - GUEST_BYTES, pss: pss - GUEST_BYTES }));
+  return { title, columns: ['process', 'RSS', 'PSS'], rows: [...rows, row("QEMU without its guest's memory", middle(beyond))] };
 }
+
+/** Of each figure the middle value. */
+const middle = (values: readonly Memory[]): Memory => ({
+  rss:
+    percentile(
+      values.map(({ rss }) => rss),
+      0.5,
+    ) ?? 0,
+  pss:
+    percentile(
+      values.map(({ pss }) => pss),
+      0.5,
+    ) ?? 0,
+});
 
 interface ControlPod {
   readonly pod: string;

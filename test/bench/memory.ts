@@ -44,6 +44,20 @@ function readProc(pid: number | string, file: string): string {
   }
 }
 
+/** What the mappings of exactly this size hold: the guest's memory in QEMU. Text of /proc/<pid>/smaps. */
+export function mappingsOfSize(smaps: string, size: number): Memory {
+  const mappings = smaps.split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
+  return totalOf(mappings.filter((text) => sizeIn(text) === size).map(parseSmapsRollup));
+}
+
+const sizeIn = (mapping: string): number => Number(/^Size:\s+(\d+) kB/m.exec(mapping)?.[1] ?? 0) * KIB;
+
+/** A process without the mappings of this size. */
+export function memoryWithout(pid: number, size: number): Memory {
+  const [all, part] = [parseSmapsRollup(readProc(pid, 'smaps_rollup')), mappingsOfSize(readProc(pid, 'smaps'), size)];
+  return { rss: all.rss - part.rss, pss: all.pss - part.pss };
+}
+
 export const processMemory = (pid: number | string): ProcessMemory => ({
   pid: Number(pid),
   program: programName(readProc(pid, 'cmdline')),

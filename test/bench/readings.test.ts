@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../src/api/index.js';
 import { AuditTail, component, countWrites, isHeartbeat, isOurs, parseAudit, type Write } from './audit.js';
 import { describe as describeIdle } from './idle.js';
-import { isInPod, parseSmapsRollup, programName, startOf, totalOf } from './memory.js';
+import { isInPod, mappingsOfSize, parseSmapsRollup, programName, startOf, totalOf } from './memory.js';
 import { consoleLogPath, definedAt, vmOfPod } from './observed.js';
 
 const line = (over: object = {}): string =>
@@ -20,6 +20,13 @@ const line = (over: object = {}): string =>
   });
 
 const write = (over: Partial<Write> = {}): Write => ({ ...(parseAudit(line())[0] as Write), ...over });
+
+it('finds the guest’s memory among the mappings of QEMU', () => {
+  const mapping = (range: string, size: number, rss: number, pss: number): string =>
+    `${range} rw-p 00000000 00:00 0 \nSize:           ${size} kB\nRss:            ${rss} kB\nPss:            ${pss} kB\nVmFlags: rd wr\n`;
+  const smaps = mapping('7f00-7f10', 131_072, 100, 90) + mapping('7f20-7f30', 4, 4, 4) + mapping('abc0-abd0', 131_071, 7, 7);
+  expect(mappingsOfSize(smaps, 128 * 1024 * 1024)).toEqual({ rss: 100 * 1024, pss: 90 * 1024 });
+});
 
 it('tells when a process was started, whatever its name', () => {
   const fields = Array.from({ length: 30 }, (_, index) => index + 4).map((field) => (field === 22 ? 1234 : 7));
