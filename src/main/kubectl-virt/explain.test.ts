@@ -33,6 +33,14 @@ describe('explainRefusal', () => {
       'cannot start prod/web: 404 page not found\n  the cluster does not serve virtual machines: kubectl get apiservices v1.subresources.kubevirt.io',
     ],
     [
+      'a rule that is no question of permission',
+      403,
+      status(
+        'virtualmachineinstance.kubevirt.io "web" is forbidden: Pausing VMIs with a non-GuestAgentPing LivenessProbe is not supported',
+      ),
+      expect.stringMatching(/LivenessProbe is not supported\n {2}paused, it would fail its liveness probe/),
+    ],
+    [
       'no permission',
       401,
       'no rule allows this',

@@ -68,6 +68,11 @@ const ADVICE: readonly Advice[] = [
   { when: /shorter graceperiod/, advise: (s) => `it is already stopping; to hurry: kubectl virt stop ${s.name}${flags(s)} --force` },
   { when: /already underway/, advise: () => 'an earlier request is still being carried out: try again in a moment' },
   { when: /already paused/, advise: (s) => `let it run: kubectl virt unpause ${s.name}${flags(s)}` },
+  {
+    when: /non-GuestAgentPing LivenessProbe/,
+    advise: () =>
+      'paused, it would fail its liveness probe and be ended: use livenessProbe.guestAgentPing, which counts a paused guest as well',
+  },
   { when: /is not paused/, advise: (s) => `it runs already: kubectl get vmi ${s.name}${flags(s)}` },
   {
     when: /No serial consoles|No graphics devices/,
