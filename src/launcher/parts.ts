@@ -121,7 +121,7 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const lifecycle = new Lifecycle({ ...shared, manager, agent, stayHere: () => source.giveUp() });
   const target: MigrationTarget = new MigrationTarget({
     ...{ ...shared, manager, lifecycle, run, sources, dhcp, ...hooks },
-    podName: env.POD_NAME,
+    ...{ podName: env.POD_NAME, qemuLogDir: layout.qemuLogDir },
     catchUp: async () => void (listener.targets && (await catchUp(listener.targets, session))),
   });
   const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain });

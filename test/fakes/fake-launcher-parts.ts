@@ -105,6 +105,7 @@ export async function fakeLauncherParts(prepare: () => Promise<PreparedDomain> =
     ...{ ...shared, manager, lifecycle, run, sources, prepare },
     dhcp: { serve: async () => undefined },
     podName: 'this-pod',
+    qemuLogDir: '/nowhere',
     makeRoom: async () => undefined,
     catchUp: () => reporter.devicesChanged(),
   });

@@ -167,6 +167,18 @@ describe('a guest', () => {
     await movedOn(moving);
     expect(await console_.run('echo $word')).toBe('kept-in-memory');
   });
+
+  it('stays where it is, and runs on, when libvirt dies on its side', async () => {
+    const moving = migrating(vmi, 'm-restart');
+    await prepare(moving);
+    await here.client.migrateVirtualMachine(moving, options(moving, { Bandwidth: '1Mi' }));
+    await expect.poll(() => there.states, WAIT).toEqual(['ADDED Paused/Migration']);
+    await here.kill('libvirtd', 'SIGKILL');
+    await expect.poll(() => report(here).catch(() => undefined), WAIT).toMatchObject({ uid: 'm-restart', failed: true });
+    expect(await there.exited()).toMatchObject({ code: 0 });
+    await expect.poll(() => stateOf(here), WAIT).toMatch(/^Running/);
+    expect(await console_.run('echo $word')).toBe('kept-in-memory');
+  });
 });
 
 describe('a target', () => {

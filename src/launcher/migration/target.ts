@@ -21,9 +21,11 @@ import type { DomainManager } from '../manager.js';
 import { prepareDomain } from '../prepare/domain.js';
 import type { FactSources } from '../prepare/facts.js';
 import { readResolvConf, servedInterfaces } from '../prepare/network.js';
+import { lastQemuWords } from '../qemu-log.js';
 import type { VmRecord } from '../report.js';
 import type { Reporter } from '../reporter.js';
 import type { LibvirtSession } from '../session.js';
+import { text as launcherText } from '../text.js';
 import { hasArrived, interfacesToRelink, isPausedByUser, misfits, relinked } from './arrival.js';
 import { text } from './outcome.js';
 
@@ -43,6 +45,7 @@ export interface MigrationTargetDeps {
   readonly podName: string | undefined;
   /** Reads what events told before anybody listened: the guest agent may be connected already. */
   readonly catchUp: () => Promise<void>;
+  readonly qemuLogDir: string;
   /** Both replaced in tests. */
   readonly prepare?: typeof prepareDomain;
   readonly makeRoom?: typeof makeRoomForSockets;
@@ -81,6 +84,7 @@ export class MigrationTarget {
         if (this.#preparedAt !== undefined) return;
         throw new KvError('Conflict', text.here(record.identity.name), { retry: 'never' });
       }
+      if (record.markedForGracefulShutdown) throw new KvError('Conflict', launcherText.podIsStopping, { retry: 'never' });
       record.isExpected = true;
       record.vmi = vmi;
       record.gracePeriodSeconds = vmi.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
@@ -151,8 +155,9 @@ export class MigrationTarget {
   }
 
   async #lost(): Promise<void> {
-    const { ctx, reporter, record } = this.#deps;
-    ctx.log.warn({ name: record.identity.name }, 'The guest did not arrive');
+    const { ctx, reporter, record, domain, qemuLogDir } = this.#deps;
+    const qemu = await lastQemuWords(qemuLogDir, domain);
+    ctx.log.warn({ name: record.identity.name, ...(qemu === '' ? {} : { qemu }) }, 'The guest did not arrive');
     await reporter.refresh();
   }
 
