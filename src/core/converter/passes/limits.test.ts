@@ -106,6 +106,15 @@ const rows: [string, GuestParts, Partial<DomainFacts>, RegExp][] = [
     {},
     /interfaces\[0\]\.pciAddress: 0000:00:05\.0 is the address of devices\.disks\[0\]/,
   ],
+  [
+    'one name for two',
+    {
+      devices: { disks: [{ name: 'default', disk: { bus: 'virtio' } }] },
+      spec: { volumes: [{ name: 'default', emptyDisk: { capacity: '1Gi' } }] },
+    },
+    {},
+    /^spec\.domain\.devices: a device of kind interface and one of kind disk are both named default: rename one/,
+  ],
   ['another PCI domain', withInterface({ pciAddress: '0001:00:05.0' }), {}, /interfaces\[0\]\.pciAddress: 0001:00:05\.0 is/],
   ['a multicast MAC', withInterface({ macAddress: '01:00:5e:00:00:01' }), {}, /interfaces\[0\]\.macAddress: interface default: 01:00/],
   [

@@ -123,7 +123,33 @@ function interfaceFault({ passtBinding, model, macAddress }: Interface): Fault |
   return isMulticast ? { field: '.macAddress', why: `${macAddress} is a multicast address: the first byte must be even` } : undefined;
 }
 
-const LIMITS: readonly Limit[] = [tdx, maxGuest, spinlocks, vendorId, acpiForEfi, biosSerial, gpuDisplay, disks, interfaces, pciAddresses];
+/** A device's name is its alias in the domain, and there is one space of names for devices of all kinds. */
+const sharedNames: Limit = (_scope, devices) => {
+  const kinds = new Map<string, string>();
+  for (const node of devices?.children ?? []) {
+    const name = nameOfAlias(childOf(node, 'alias')?.attrs.name);
+    if (name === undefined) continue;
+    const other = kinds.get(name);
+    if (other !== undefined)
+      return { field: 'devices', why: `a device of kind ${other} and one of kind ${node.tag} are both named ${name}: rename one` };
+    kinds.set(name, node.tag);
+  }
+  return undefined;
+};
+
+const LIMITS: readonly Limit[] = [
+  tdx,
+  maxGuest,
+  spinlocks,
+  vendorId,
+  acpiForEfi,
+  biosSerial,
+  gpuDisplay,
+  disks,
+  interfaces,
+  pciAddresses,
+  sharedNames,
+];
 
 export function refuseBeforeLibvirt(domain: XmlNode, scope: Scope): XmlNode {
   if (scope.libvirtVersion === undefined) return domain;
