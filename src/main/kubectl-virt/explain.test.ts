@@ -38,7 +38,8 @@ describe('explainRefusal', () => {
       status(
         'virtualmachineinstance.kubevirt.io "web" is forbidden: Pausing VMIs with a non-GuestAgentPing LivenessProbe is not supported',
       ),
-      expect.stringMatching(/LivenessProbe is not supported\n {2}paused, it would fail its liveness probe/),
+      'cannot start prod/web: virtualmachineinstance.kubevirt.io "web" is forbidden: Pausing VMIs with a non-GuestAgentPing LivenessProbe is not supported\n' +
+        '  paused, it would fail its liveness probe and be ended: use livenessProbe.guestAgentPing, which counts a paused guest as well',
     ],
     [
       'no permission',
