@@ -94,13 +94,9 @@ export function debianVm(name: string, { keys, passwords }: DebianSecrets): Virt
     spec.terminationGracePeriodSeconds = 60;
     spec.domain.cpu = { sockets: 1 };
     spec.domain.memory = { guest: '1Gi' };
-    spec.readinessProbe = { guestAgentPing: {}, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 2 };
-    spec.livenessProbe = {
-      exec: { command: ['test', '-e', '/etc/hostname'] },
-      periodSeconds: 10,
-      timeoutSeconds: 10,
-      failureThreshold: 60,
-    };
+    spec.readinessProbe = { exec: { command: ['test', '-e', '/etc/hostname'] }, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 2 };
+    // A guest that has this one may be paused. It must live through its boot, and through an agent that hangs for a while.
+    spec.livenessProbe = { guestAgentPing: {}, periodSeconds: 10, timeoutSeconds: 10, failureThreshold: 60 };
     spec.accessCredentials = [
       {
         sshPublicKey: { source: { secret: { secretName: keys } }, propagationMethod: { qemuGuestAgent: { users: ['debian'] } } },

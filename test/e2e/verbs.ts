@@ -1,6 +1,6 @@
 // The verbs of the aggregated API as plain kubectl sends them, and facts about a VMI that several journeys wait for.
-import type { VirtualMachineInstance, VirtualMachineInstanceCondition } from '../../src/api/index.js';
-import { cluster, eventually, find, kubectl, NAMESPACE, type WaitOptions } from './harness.js';
+import type { Pod, VirtualMachineInstance, VirtualMachineInstanceCondition } from '../../src/api/index.js';
+import { cluster, eventually, find, kubectl, list, NAMESPACE, type WaitOptions } from './harness.js';
 
 const GROUP = '/apis/subresources.kubevirt.io/v1';
 
@@ -46,4 +46,20 @@ export async function waitCondition(name: string, type: string, reason: string |
     },
     options,
   );
+}
+
+/** The pod that has the guest. */
+export async function launcherOf(name: string): Promise<Pod> {
+  const vmi = await find<VirtualMachineInstance>('vmi', name);
+  const uids = Object.keys(vmi?.status?.activePods ?? {});
+  const pod = (await list<Pod>('pods', '-n', NAMESPACE)).find(({ metadata }) => uids.includes(metadata.uid ?? ''));
+  if (!pod) throw new Error(`VMI ${name} has no launcher pod`);
+  return pod;
+}
+
+/** What the guest has said on its serial port so far. */
+export async function serialLogOf(name: string): Promise<string> {
+  const [pod, vmi] = [await launcherOf(name), await find<VirtualMachineInstance>('vmi', name)];
+  const log = `/var/run/kubevirt-private/${vmi?.metadata.uid}/virt-serial0-log`;
+  return kubectl('exec', '-n', NAMESPACE, pod.metadata.name ?? '', '-c', 'compute', '--', 'cat', log);
 }

@@ -5,9 +5,9 @@ import type { Pod, VirtualMachine, VirtualMachineInstance } from '../../../src/a
 import { hashedPodInterface } from '../../../src/core/network/names.js';
 import { setGates } from '../gates.js';
 import { devicesVm, hostDiskVmi, notRebootingVmi, panickingVmi } from '../guest-objects.js';
-import { apply, Console, eventsOf, eventually, find, kubectl, list, NAMESPACE } from '../harness.js';
+import { apply, Console, eventsOf, eventually, find, kubectl, NAMESPACE } from '../harness.js';
 import { inPodNetwork, onNode } from '../node-access.js';
-import { putVerb, verbPath, waitCondition, waitPhase } from '../verbs.js';
+import { launcherOf, putVerb, serialLogOf, verbPath, waitCondition, waitPhase } from '../verbs.js';
 import { claim, fillPod, NODE } from '../volume-objects.js';
 
 const NAME = 'ops';
@@ -91,19 +91,7 @@ function devices(): void {
     expect(picture.length).toBeGreaterThan(500);
   });
 
-  it('keeps what the guest says on its serial port', async () => {
-    const pod = await launcherOf(NAME);
-    const log = `/var/run/kubevirt-private/${(await vmiNow())?.metadata.uid}/virt-serial0-log`;
-    expect(await kubectl('exec', '-n', NAMESPACE, pod.metadata.name ?? '', '-c', 'compute', '--', 'cat', log)).toContain('login:');
-  });
-}
-
-async function launcherOf(name: string): Promise<Pod> {
-  const vmi = await find<VirtualMachineInstance>('vmi', name);
-  const uids = Object.keys(vmi?.status?.activePods ?? {});
-  const pod = (await list<Pod>('pods', '-n', NAMESPACE)).find(({ metadata }) => uids.includes(metadata.uid ?? ''));
-  if (!pod) throw new Error(`VMI ${name} has no launcher pod`);
-  return pod;
+  it('keeps what the guest says on its serial port', async () => expect(await serialLogOf(NAME)).toContain('login:'));
 }
 
 function media(): void {
