@@ -55,6 +55,7 @@ const POLL_MS = 100;
 /** Some guests overlook a link that comes back at once. */
 const RELINK_MS = 100;
 const DEFAULT_GRACE_SECONDS = 30;
+const ANSWER_MS = 200;
 
 export class MigrationTarget {
   readonly #deps: MigrationTargetDeps;
@@ -215,7 +216,8 @@ export class MigrationTarget {
     ctx.log.info({ name: record.identity.name }, 'The guest is not to come here any more');
     // What has come of it so far.
     if (state !== undefined && !hasStopped(state)) await session.withDomain(domain, (handle) => handle.destroy());
-    this.#dismissed.resolve();
+    // With the launcher its command socket goes; the caller shall hear the answer first.
+    ctx.clock.after(ANSWER_MS, () => this.#dismissed.resolve());
   }
 
   #isMeant({ status }: VirtualMachineInstance): boolean {
