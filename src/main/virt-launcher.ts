@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../base/clock.js';
 import { makeCtx } from '../base/context.js';
 import { messageOf } from '../base/errors.js';
-import { createLineLogger } from '../base/line-logger.js';
+import { createLogger } from '../base/logger.js';
 import { RECORDED_CAPABILITIES } from '../launcher/capabilities-cache.js';
 import { type DaemonLayout, sessionLayout, systemLayout } from '../launcher/daemon-config.js';
 import { type Outcome, runLauncher } from '../launcher/launcher.js';
@@ -34,7 +34,7 @@ function end({ exitCode, lastWords }: Outcome): never {
 async function main(): Promise<void> {
   const opts = options();
   const verbosity = Number(process.env.VIRT_LAUNCHER_LOG_VERBOSITY ?? DEFAULT_VERBOSITY);
-  const log = createLineLogger('virt-launcher', verbosity).child({ namespace: opts.namespace, name: opts.name, uid: opts.uid });
+  const log = createLogger('virt-launcher', verbosity).child({ namespace: opts.namespace, name: opts.name, uid: opts.uid });
   const fatal = (err: unknown): never => {
     log.fatal({ err }, 'virt-launcher failed');
     return end({ exitCode: 1, lastWords: `virt-launcher of VM ${opts.name} failed: ${messageOf(err)}` });

@@ -1,10 +1,10 @@
-// Unary gRPC calls over a unix socket without the gRPC library, for processes that must stay small. Gives the answer's bytes and trailing headers;
+// Unary gRPC calls over a unix socket by Node's own HTTP/2, for processes that must stay small. Gives the answer's bytes and trailing headers;
 // errors are the KvErrors the full client (../channel.ts) gives. Never retries.
 import type { Buffer } from 'node:buffer';
-import { connect } from 'node:net';
-import { type ErrorCode, KvError } from '../../base/errors.js';
-import { Body, framed } from './frame.js';
-import { H2Connection, type Headers } from './h2.js';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
+import { connect as connectSocket } from 'node:net';
+import { type ErrorCode, isKvError, KvError } from '../../base/errors.js';
+import { Body, framed, type Headers, SESSION_MB } from './frame.js';
 
 export interface CallTarget {
   readonly service: string;
@@ -42,10 +42,8 @@ function decoded(text: string): string {
   }
 }
 
-const requestHeaders = ({ service, method, deadlineMs }: CallTarget): Headers => ({
+const requestHeaders = ({ service, method, deadlineMs }: CallTarget): OutgoingHttpHeaders => ({
   ':method': 'POST',
-  ':scheme': 'http',
-  ':authority': 'localhost',
   ':path': `/${service}/${method}`,
   'content-type': 'application/grpc',
   'grpc-timeout': `${Math.ceil(deadlineMs)}m`,
@@ -55,75 +53,78 @@ const requestHeaders = ({ service, method, deadlineMs }: CallTarget): Headers =>
 /** A connection that is made when it is needed, and again when it was lost. */
 export class LightChannel {
   readonly #socketPath: string;
-  #connection: H2Connection | undefined;
+  #session: ClientHttp2Session | undefined;
 
   constructor(socketPath: string) {
     this.#socketPath = socketPath;
   }
 
-  call(target: CallTarget, message: Buffer): Promise<LightAnswer> {
+  async call(target: CallTarget, message: Buffer): Promise<LightAnswer> {
     const { method, deadlineMs } = target;
-    const where = `${method} on ${this.#socketPath}`;
-    return new Promise((resolve, reject) => {
-      let takeBack = (): void => undefined;
-      const timer = setTimeout(() => {
-        takeBack();
-        reject(new KvError('Timeout', `${method}: no answer on ${this.#socketPath} within ${deadlineMs / 1000} s`));
-      }, deadlineMs);
-      const body = new Body();
-      let trailer: Headers = {};
-      const settle = (end: () => void): void => {
-        clearTimeout(timer);
-        try {
-          end();
-        } catch (err) {
-          reject(err);
-        }
-      };
-      takeBack = this.#open().request(
-        {
-          // The last ones count: a call that fails at once has its status among the first.
-          headers: (headers) => {
-            trailer = headers;
-          },
-          data: (chunk) => {
-            if (body.add(chunk)) return;
-            takeBack();
-            settle(() => reject(new KvError('Invalid', `${where}: the answer has no end`)));
-          },
-          end: () =>
-            settle(() => {
-              const failure = failureOf(where, trailer);
-              if (failure) reject(failure);
-              else resolve({ message: body.message(), trailer });
-            }),
-          broken: (cause) =>
-            settle(() => reject(new KvError('LauncherUnreachable', `${method}: nobody answers on ${this.#socketPath}`, { cause }))),
-        },
-        (stream) => {
-          stream.open(requestHeaders(target));
-          stream.finish(framed(message));
-        },
-      );
-    });
+    const stream = this.#open().request(requestHeaders(target));
+    const timer = setTimeout(() => {
+      stream.destroy(new KvError('Timeout', `${method}: no answer on ${this.#socketPath} within ${deadlineMs / 1000} s`));
+    }, deadlineMs);
+    try {
+      return await exchange(stream, `${method} on ${this.#socketPath}`, message);
+    } catch (err) {
+      if (isKvError(err)) throw err;
+      // A connection that fails also cancels the stream, which names the failure as its cause.
+      const cause = (err as Error).cause ?? err;
+      throw new KvError('LauncherUnreachable', `${method}: nobody answers on ${this.#socketPath}`, { cause });
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
-  #open(): H2Connection {
-    if (this.#connection?.isOpen) return this.#connection;
-    const connection: H2Connection = new H2Connection(connect(this.#socketPath), 'client', {
-      closed: () => {
-        if (this.#connection === connection) this.#connection = undefined;
-      },
+  #open(): ClientHttp2Session {
+    const known = this.#session;
+    if (known && !known.closed && !known.destroyed) return known;
+    const session = connect('http://localhost', {
+      createConnection: () => connectSocket(this.#socketPath),
+      maxSessionMemory: SESSION_MB,
     });
-    this.#connection = connection;
-    return connection;
+    // Each call is told by its own stream.
+    session.on('error', () => undefined);
+    // An idle connection keeps no process alive.
+    session.unref();
+    this.#session = session;
+    return session;
   }
 
   /** Breaks off what is under way. */
   close(): void {
-    this.#connection?.destroy();
-    this.#connection = undefined;
+    this.#session?.destroy();
+    this.#session = undefined;
   }
+}
+
+function exchange(stream: ClientHttp2Stream, where: string, message: Buffer): Promise<LightAnswer> {
+  return new Promise((resolve, reject) => {
+    const body = new Body();
+    let trailer: Headers = {};
+    const keep = (headers: IncomingHttpHeaders): void => {
+      // The last ones count: a call that fails at once has its status among the first.
+      trailer = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    };
+    stream.on('response', keep);
+    stream.on('trailers', keep);
+    stream.on('data', (chunk: Buffer) => {
+      if (!body.add(chunk)) stream.destroy(new KvError('Invalid', `${where}: the answer has no end`));
+    });
+    stream.on('error', reject);
+    stream.on('aborted', () => reject(new Error('the peer took the call back')));
+    stream.on('end', () => {
+      try {
+        const failure = failureOf(where, trailer);
+        if (failure) reject(failure);
+        else resolve({ message: body.message(), trailer });
+      } catch (err) {
+        reject(err);
+      }
+    });
+    stream.end(framed(message));
+  });
 }
 
 /** For processes that make one call and end. */

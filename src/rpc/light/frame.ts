@@ -2,9 +2,13 @@
 import { Buffer } from 'node:buffer';
 import { KvError } from '../../base/errors.js';
 
+export type Headers = Readonly<Record<string, string>>;
+
 const PREFIX = 5;
 // As much as the full client takes; a peer that sends without end must not fill our memory.
 const MOST_BYTES = 64 * 1024 * 1024;
+/** Room of a connection for what it has under way: the largest message, there and back. */
+export const SESSION_MB = 128;
 
 export function framed(message: Buffer): Buffer {
   const prefix = Buffer.alloc(PREFIX);

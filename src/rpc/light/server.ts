@@ -1,10 +1,9 @@
-// A gRPC server of unary calls on a unix socket without the gRPC library, for processes that must stay small: launchers, of which a node runs one for
+// A gRPC server of unary calls on a unix socket by Node's own HTTP/2, for processes that must stay small: launchers, of which a node runs one for
 // each VM, and hook sidecars. Speaks no TLS, no compression and no streams, and trusts whoever may open its socket. Counterpart of ./call.ts.
 import type { Buffer } from 'node:buffer';
-import { createServer } from 'node:net';
+import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { KvError, messageOf } from '../../base/errors.js';
-import { Body, framed } from './frame.js';
-import { H2Connection, type H2Stream, type Headers } from './h2.js';
+import { Body, framed, type Headers, SESSION_MB } from './frame.js';
 
 /** How long the caller waits for the answer; undefined when it does not say. */
 export interface LightCall {
@@ -24,12 +23,15 @@ export interface LightServer {
   close(): Promise<void>;
 }
 
+/** Of one connection at a time. */
+const MOST_CALLS = 100;
+
 const OK = 0;
 const UNKNOWN = 2;
 const TOO_LARGE = 8;
 const UNIMPLEMENTED = 12;
 
-const HEADERS = { ':status': '200', 'content-type': 'application/grpc' };
+const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 /** The letters of grpc-timeout. */
 const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
@@ -44,56 +46,56 @@ const statusTrailer = (status: number, message: string): Headers => ({
 });
 
 /** A call that fails has its status among the headers. */
-const refuse = (stream: H2Stream, status: number, message: string): void =>
-  stream.open({ ...HEADERS, ...statusTrailer(status, message) }, true);
-
-function answer(stream: H2Stream, reply: Buffer | LightAnswer): void {
-  const { message, trailer } = 'message' in reply ? reply : { message: reply, trailer: {} };
-  stream.open(HEADERS);
-  stream.finish(framed(message), { ...trailer, ...statusTrailer(OK, '') });
+function refuse(stream: ServerHttp2Stream, status: number, message: string): void {
+  if (!isOpen(stream)) return;
+  stream.respond({ ...HEADERS, ...statusTrailer(status, message) }, { endStream: true });
 }
 
-async function run(stream: H2Stream, handler: LightHandler, body: Body, call: LightCall): Promise<void> {
+/** The caller may have hung up meanwhile. */
+const isOpen = (stream: ServerHttp2Stream): boolean => !stream.destroyed && !stream.closed && !stream.headersSent;
+
+function answer(stream: ServerHttp2Stream, reply: Buffer | LightAnswer): void {
+  if (!isOpen(stream)) return;
+  const { message, trailer } = 'message' in reply ? reply : { message: reply, trailer: {} };
+  stream.respond(HEADERS, { waitForTrailers: true });
+  stream.on('wantTrailers', () => stream.sendTrailers({ ...trailer, ...statusTrailer(OK, '') }));
+  stream.end(framed(message));
+}
+
+/** The request's message; undefined once it is larger than anybody sends. */
+async function read(stream: ServerHttp2Stream): Promise<Buffer | undefined> {
+  const body = new Body();
+  for await (const chunk of stream) if (!body.add(chunk as Buffer)) return undefined;
+  return body.message();
+}
+
+async function serve(handlers: Readonly<Record<string, LightHandler>>, stream: ServerHttp2Stream, headers: Headers): Promise<void> {
+  const { ':path': path = '', 'grpc-timeout': timeout } = headers;
+  const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined;
+  if (!handler) return refuse(stream, UNIMPLEMENTED, `there is no method ${path}`);
   try {
-    answer(stream, await handler(body.message(), call));
+    const message = await read(stream);
+    if (message === undefined) return refuse(stream, TOO_LARGE, 'the request is too large');
+    answer(stream, await handler(message, { patienceMs: patienceOf(timeout) }));
   } catch (err) {
     refuse(stream, UNKNOWN, messageOf(err));
   }
 }
 
-function serve(handlers: Readonly<Record<string, LightHandler>>, stream: H2Stream): void {
-  const body = new Body();
-  let [path, timeout]: [string, string | undefined] = ['', undefined];
-  stream.listener = {
-    headers: (headers) => {
-      // Trailing headers of a request say nothing.
-      if (path === '') [path, timeout] = [headers[':path'] ?? '', headers['grpc-timeout']];
-    },
-    data: (chunk) => {
-      if (body.add(chunk)) return;
-      stream.listener = undefined;
-      refuse(stream, TOO_LARGE, 'the request is too large');
-    },
-    end: () => {
-      const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined;
-      if (handler) void run(stream, handler, body, { patienceMs: patienceOf(timeout) });
-      else refuse(stream, UNIMPLEMENTED, `there is no method ${path}`);
-    },
-    // The caller hung up: nobody is left to be told.
-    broken: () => undefined,
-  };
-}
-
 /** `handlers` by path: "/package.Service/Method". Fails when the path is taken. */
 export function serveLight(socketPath: string, handlers: Readonly<Record<string, LightHandler>>): Promise<LightServer> {
-  const connections = new Set<H2Connection>();
-  const server = createServer((socket) => {
-    const connection: H2Connection = new H2Connection(socket, 'server', {
-      stream: (stream) => serve(handlers, stream),
-      // A peer that breaks the rules was told; there is nobody else who could act on it.
-      closed: () => connections.delete(connection),
-    });
-    connections.add(connection);
+  const sessions = new Set<ServerHttp2Session>();
+  const server = createServer({ settings: { maxConcurrentStreams: MOST_CALLS }, maxSessionMemory: SESSION_MB });
+  server.on('session', (session) => {
+    sessions.add(session);
+    // A peer that breaks the rules loses its connection; there is nobody else who could act on it.
+    session.on('error', () => undefined);
+    session.once('close', () => sessions.delete(session));
+  });
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
+    // The caller hung up: nobody is left to be told.
+    stream.on('error', () => undefined);
+    void serve(handlers, stream, headers as Headers);
   });
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => reject(new KvError('Internal', `cannot listen on ${socketPath}`, { cause })));
@@ -101,7 +103,7 @@ export function serveLight(socketPath: string, handlers: Readonly<Record<string,
       resolve({
         close: () =>
           new Promise((done) => {
-            for (const connection of [...connections]) connection.destroy();
+            for (const session of sessions) session.destroy();
             server.close(() => done());
           }),
       }),
