@@ -1,7 +1,7 @@
 // The launcher image's libvirt on this machine: its daemon in the image's root file system, in namespaces of its own, so that nothing of it is
 // left behind. Needs root.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,7 +40,7 @@ export async function startImageLibvirt(root: string): Promise<ImageLibvirt> {
   }
   writeFileSync(join(scratch, 'libvirtd.conf'), DAEMON);
   writeFileSync(join(scratch, 'libvirt', 'qemu.conf'), DRIVER);
-  const child = spawn('unshare', ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', ENTER, 'sh', root, scratch], {
+  const child = spawn('unshare', ['--mount', '--pid', '--fork', 'sh', '-c', ENTER, 'sh', root, scratch], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const libvirt = createLibvirt(silentLogger);
@@ -66,12 +66,17 @@ async function socketOf(child: ChildProcess, scratch: string): Promise<string> {
   throw new KvError('Internal', `the launcher image's libvirt does not start: ${said.trim() || 'it says nothing'}`);
 }
 
+const childrenOf = (pid: number | undefined): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+
 async function stop(child: ChildProcess, scratch: string, disconnect: () => Promise<void>): Promise<void> {
   await disconnect();
   if (child.exitCode === null && child.signalCode === null) {
     const over = new Promise((resolve) => child.once('exit', resolve));
-    // unshare ignores gentler signals while it waits; the daemon has nothing to lose.
-    child.kill('SIGKILL');
+    // The first process of the namespace takes all others with it, and unshare ends when it does. The daemon has nothing to lose.
+    const first = childrenOf(child.pid);
+    for (const pid of first) process.kill(pid, 'SIGKILL');
+    if (first.length === 0) child.kill('SIGKILL');
     await over;
   }
   rmSync(scratch, { recursive: true, force: true });
