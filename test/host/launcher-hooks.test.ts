@@ -1,8 +1,9 @@
 // Hook sidecars and Ignition with the launcher for real: libvirt, QEMU without KVM, sidecars that are gRPC servers of their own. The test is the
 // node agent, and reads what QEMU was started with.
-import { execFileSync } from 'node:child_process';
-import { chmod, chown, mkdir, readFile } from 'node:fs/promises';
+import { execFileSync, spawn } from 'node:child_process';
+import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import { fakeHookSidecar, type HookAnswers, type SidecarIdentity } from '../fakes/fake-hook-sidecar.js';
@@ -36,6 +37,42 @@ async function sidecar(index: number, identity: SidecarIdentity, answers: HookAn
   await chmod(socketPath, 0o700);
   closes.push(close);
   return close;
+}
+
+/** The shim as in its container: in the pod's file system, as its user, with a script in its path. */
+async function shim(index: number, script: string): Promise<{ readonly ended: Promise<void> }> {
+  const [bin, sockets] = [join(pod.dir, 'hook-bin'), join(hooksDir(), `hook-sidecar-${index}`)];
+  for (const each of [bin, sockets]) await mkdir(each);
+  await chown(sockets, QEMU_USER, QEMU_USER);
+  await writeFile(join(bin, 'onDefineDomain'), script, { mode: 0o755 });
+  const file = join(pod.dir, 'sidecar-shim.mjs');
+  await build({
+    entryPoints: ['src/main/sidecar-shim.ts'],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outfile: file,
+    logLevel: 'error',
+  });
+  const [pid] = await pod.pidsOf('tini');
+  // Each container sees its own directory at the place of all.
+  const enter =
+    'mount --bind "$1" /run/kubevirt-hooks && shift && exec setpriv --reuid 107 --regid 107 --clear-groups env -i PATH=/run/hook-bin:/usr/bin:/bin "$@"';
+  const inside = ['--mount', '--propagation', 'private', 'sh', '-c', enter, 'sh', `/run/kubevirt-hooks/hook-sidecar-${index}`];
+  const command = [
+    `--mount=/proc/${pid}/ns/mnt`,
+    '--',
+    'unshare',
+    ...inside,
+    process.execPath,
+    '/run/sidecar-shim.mjs',
+    '--version',
+    'v1alpha3',
+  ];
+  const child = spawn('nsenter', command, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  closes.push(() => child.kill('SIGKILL'));
+  return { ended };
 }
 
 const inDomain =
@@ -110,6 +147,24 @@ describe('a guest with hooks', () => {
     await pod.client.deleteVirtualMachine(vmi);
     expect(await pod.exited()).toMatchObject({ code: 0 });
     expect(told).toEqual(['b ended']);
+  });
+
+  it('has what a script made of its domain; the shim ends with it', async () => {
+    await start(1);
+    const { ended } = await shim(
+      0,
+      `#!/bin/sh
+file=$(mktemp); echo $4 > $file
+sed -i "s|<baseBoard></baseBoard>|<baseBoard><entry name='manufacturer'>Radical Edward</entry></baseBoard>|" $file
+cat $file; rm $file
+`,
+    );
+    await sync();
+    expect(await commandLine()).toContain('manufacturer=Radical Edward');
+    await pod.client.killVirtualMachine(vmi);
+    await pod.client.deleteVirtualMachine(vmi);
+    await ended;
+    expect(await pod.exited()).toMatchObject({ code: 0 });
   });
 
   it('starts once its sidecars are there, and says what it waits for', async () => {
