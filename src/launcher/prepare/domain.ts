@@ -40,6 +40,13 @@ async function diskFacts(
   return facts;
 }
 
+/** A guest that runs has passed; of what is added to it libvirt judges each device, so that a wrong one does not keep the others away. */
+function judging(facts: DomainFacts, { isRunning }: PrepareTools): DomainFacts {
+  if (isRunning !== true) return facts;
+  const { libvirtVersion: _, ...rest } = facts;
+  return rest;
+}
+
 async function convert(ctx: Ctx, tools: PrepareTools, vmi: VirtualMachineInstance, facts: DomainFacts): Promise<XmlNode> {
   const draft = buildDomain(vmi, facts);
   const { disks, memoryBytes } = describeDomain(draft);
@@ -78,7 +85,7 @@ export async function prepareDomain(
   // What the node agent made a tap for is attached to it, whether or not it says so again.
   const taps = Object.fromEntries(Object.keys(links).map((name) => [name, 'tap']));
   const interfaceAttachments = { ...taps, ...facts.interfaceAttachments };
-  const tree = await convert(ctx, tools, vmi, { ...facts, ...disks, links, interfaceAttachments });
+  const tree = await convert(ctx, tools, vmi, { ...judging(facts, tools), ...disks, links, interfaceAttachments });
   const { type, memoryBytes, disks: described } = describeDomain(tree);
   const isoSizes = await readIsoSizes(described);
   return { tree, xml: renderXml(tree), type, memoryBytes, devices: reportDevices(tree), interfaces, isoSizes };
