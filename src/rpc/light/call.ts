@@ -50,10 +50,30 @@ const requestHeaders = ({ service, method, deadlineMs }: CallTarget): OutgoingHt
   te: 'trailers',
 });
 
+interface Link {
+  readonly session: ClientHttp2Session;
+  /** The server has said how many calls it takes at a time: more than that wait here, where it would refuse them. */
+  readonly greeted: Promise<void>;
+}
+
+function connectTo(socketPath: string): Link {
+  const session = connect('http://localhost', { createConnection: () => connectSocket(socketPath), maxSessionMemory: SESSION_MB });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  session.once('remoteSettings', () => resolve());
+  session.once('error', reject);
+  session.once('close', () => reject(new Error('the peer hung up')));
+  // Each call is told by its own stream, or waits for the greeting.
+  session.on('error', () => undefined);
+  promise.catch(() => undefined);
+  // An idle connection keeps no process alive.
+  session.unref();
+  return { session, greeted: promise };
+}
+
 /** A connection that is made when it is needed, and again when it was lost. */
 export class LightChannel {
   readonly #socketPath: string;
-  #session: ClientHttp2Session | undefined;
+  #link: Link | undefined;
 
   constructor(socketPath: string) {
     this.#socketPath = socketPath;
@@ -61,12 +81,19 @@ export class LightChannel {
 
   async call(target: CallTarget, message: Buffer): Promise<LightAnswer> {
     const { method, deadlineMs } = target;
-    const stream = this.#open().request(requestHeaders(target));
+    const where = `${method} on ${this.#socketPath}`;
+    const late = Promise.withResolvers<never>();
+    let stream: ClientHttp2Stream | undefined;
     const timer = setTimeout(() => {
-      stream.destroy(new KvError('Timeout', `${method}: no answer on ${this.#socketPath} within ${deadlineMs / 1000} s`));
+      const err = new KvError('Timeout', `${method}: no answer on ${this.#socketPath} within ${deadlineMs / 1000} s`);
+      late.reject(err);
+      stream?.destroy(err);
     }, deadlineMs);
     try {
-      return await exchange(stream, `${method} on ${this.#socketPath}`, message);
+      const { session, greeted } = this.#open();
+      await Promise.race([greeted, late.promise]);
+      stream = session.request(requestHeaders(target));
+      return await Promise.race([exchange(stream, where, message), late.promise]);
     } catch (err) {
       if (isKvError(err)) throw err;
       // A connection that fails also cancels the stream, which names the failure as its cause.
@@ -77,25 +104,17 @@ export class LightChannel {
     }
   }
 
-  #open(): ClientHttp2Session {
-    const known = this.#session;
-    if (known && !known.closed && !known.destroyed) return known;
-    const session = connect('http://localhost', {
-      createConnection: () => connectSocket(this.#socketPath),
-      maxSessionMemory: SESSION_MB,
-    });
-    // Each call is told by its own stream.
-    session.on('error', () => undefined);
-    // An idle connection keeps no process alive.
-    session.unref();
-    this.#session = session;
-    return session;
+  #open(): Link {
+    const known = this.#link;
+    if (known && !known.session.closed && !known.session.destroyed) return known;
+    this.#link = connectTo(this.#socketPath);
+    return this.#link;
   }
 
   /** Breaks off what is under way. */
   close(): void {
-    this.#session?.destroy();
-    this.#session = undefined;
+    this.#link?.session.destroy();
+    this.#link = undefined;
   }
 }
 

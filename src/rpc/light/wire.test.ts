@@ -132,6 +132,28 @@ describe('our client and Node’s server', () => {
     expect(sessions).toBe(1);
   });
 
+  it('a server that takes few calls at a time: the others wait, until they lose patience', async () => {
+    const held: ServerHttp2Stream[] = [];
+    const server = createHttp2({ settings: { maxConcurrentStreams: 2 } });
+    server.on('stream', (stream: ServerHttp2Stream) => held.push(stream));
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    cleanups.push(() => new Promise((resolve) => server.close(resolve)));
+    const channel = new LightChannel(socket);
+    cleanups.push(() => channel.close());
+    const call = (deadlineMs: number) => channel.call({ service: 'a.B', method: 'Echo', deadlineMs }, Buffer.from('x'));
+    const patient = [call(5_000), call(5_000), call(5_000), call(5_000)];
+    await expect(call(100)).rejects.toMatchObject({ code: 'Timeout' });
+    expect(held).toHaveLength(2);
+    const end = (stream: ServerHttp2Stream): void => {
+      stream.respond({ ':status': 200 }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+      stream.pipe(stream);
+    };
+    for (const stream of held.splice(0)) end(stream);
+    server.on('stream', end);
+    expect(await Promise.all(patient)).toHaveLength(4);
+  });
+
   it('a server that goes away: the call under way ends well, the next one has a new connection', async () => {
     let sessions = 0;
     const server = createHttp2();
