@@ -47,6 +47,7 @@ describe('AccessCredentials', () => {
   let dir: string;
   let now = 0;
   let wake: () => void = () => undefined;
+  let asleep = Promise.withResolvers<void>();
   let sent: AgentCommand[];
   let failure: Error | undefined;
   let isNew: boolean;
@@ -57,12 +58,15 @@ describe('AccessCredentials', () => {
     now: () => now,
     after: (_, fn) => {
       wake = fn;
+      asleep.resolve();
       return () => undefined;
     },
   };
-  const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
+  /** Until it sleeps until its next look. */
+  const settle = (): Promise<void> => asleep.promise;
   const look = async (ms: number): Promise<void> => {
     now += ms;
+    asleep = Promise.withResolvers<void>();
     wake();
     await settle();
   };
@@ -77,6 +81,7 @@ describe('AccessCredentials', () => {
       await mkdir(join(dir, secret));
       await writeFile(join(dir, secret, file), text);
     }
+    asleep = Promise.withResolvers<void>();
     sent = [];
     failure = undefined;
     isNew = true;
