@@ -104,5 +104,6 @@ if (!judge) {
 const { samples, refused, faults } = collectSamples(join(RECORDINGS, 'convert'));
 for (const fault of faults.slice(0, SHOWN)) say(`  ${fault}`);
 const bad = await judge(samples);
-say(`  ${refused} more guests have no domain: the converter names the field that cannot be`);
+const kinds = [...refused].sort(([, a], [, b]) => b - a).map(([kind, count]) => `${count} ${kind}`);
+say(`  guests without a domain, since the converter refuses what cannot be: ${kinds.join('; ')}`);
 process.exit(bad.length + faults.length > 0 ? 1 : 0);

@@ -21,8 +21,8 @@ export interface Sample {
 
 export interface Samples {
   readonly samples: readonly Sample[];
-  /** Errors that say which field of the VMI is wrong. */
-  readonly refused: number;
+  /** Guests that have no domain, by what is wrong with them. */
+  readonly refused: ReadonlyMap<string, number>;
   /** Anything else that was thrown. */
   readonly faults: readonly string[];
 }
@@ -99,17 +99,25 @@ function* generatedInputs(arch: Arch): Generator<Input> {
   }
 }
 
+/** The field, or the sentence where it names a device in place of a path; undefined for what is no answer to a person. */
+function refusalOf(err: unknown): string | undefined {
+  if (!(err instanceof KvError) || err.code !== 'Invalid') return undefined;
+  const [start = ''] = err.message.split(': ');
+  return (start.startsWith('spec.') ? start : err.message.slice(0, 60)).replace(/\d+/g, 'N');
+}
+
 /** `recordings`: folder of the recorded inputs; without it there are only generated guests. */
 export function collectSamples(recordings: string): Samples {
   const samples: Sample[] = [];
   const faults: string[] = [];
-  let refused = 0;
+  const refused = new Map<string, number>();
   const recorded = recordedInputs(recordings);
   const convert = ({ facts, ...input }: Input): void => {
     try {
       samples.push({ ...input, xml: renderDomainXml(input.vmi, facts) });
     } catch (err) {
-      if (err instanceof KvError && err.code === 'Invalid') refused++;
+      const kind = refusalOf(err);
+      if (kind) refused.set(kind, (refused.get(kind) ?? 0) + 1);
       else faults.push(`${input.name}: ${messageOf(err)}`);
     }
   };
