@@ -53,6 +53,29 @@ const flags = parseFlags(NAME, {
 const CLIENT_NAME = 'kubevirt.io:system:client:virt-handler';
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64', s390x: 's390x', ppc64: 'ppc64le' };
 
+type Settings = ReturnType<typeof followCluster>;
+
+/** Flags as the agent takes them. */
+function agentOptions(manager: RuntimeManager, node: string, { config }: Settings): Parameters<typeof createNodeAgent>[0] {
+  return {
+    node,
+    manager,
+    config,
+    arch: ARCHITECTURES[process.arch] ?? process.arch,
+    podsDir: flags['pods-mount'],
+    hostPodsDir: flags['kubelet-pods-dir'],
+    kubeletRoot: flags['kubelet-root'],
+    privateDir: flags['kubevirt-private-dir'],
+    shareDir: flags['kubevirt-share-dir'],
+    labellerDir: flags['node-labeller-dir'],
+    podFamily: flags['pod-ip-address'].includes(':') ? 6 : 4,
+    maxDevices: flags['max-devices'],
+    watchdogMs: (durationSeconds(flags['watchdog-timeout']) ?? 30) * 1000,
+    resyncMs: flags['domain-resync-period-seconds'] * 1000,
+    isLabelling: flags['enable-node-labeller'] === 'true',
+  };
+}
+
 async function vsockCertificate(): Promise<{ cert: Buffer; key: Buffer }> {
   const [cert, key] = await Promise.all([readFile(flags['vsock-client-cert-file']), readFile(flags['vsock-client-key-file'])]);
   return { cert, key };
@@ -77,23 +100,7 @@ async function main(ctx: ProcessContext): Promise<void> {
     gauge.set(manager.hasSynced() ? 1 : 0),
   );
   const settings = followCluster(manager, namespace, flags['ca-configmap-name']);
-  const agent = createNodeAgent({
-    node,
-    manager,
-    config: settings.config,
-    arch: ARCHITECTURES[process.arch] ?? process.arch,
-    podsDir: flags['pods-mount'],
-    hostPodsDir: flags['kubelet-pods-dir'],
-    kubeletRoot: flags['kubelet-root'],
-    privateDir: flags['kubevirt-private-dir'],
-    shareDir: flags['kubevirt-share-dir'],
-    labellerDir: flags['node-labeller-dir'],
-    podFamily: flags['pod-ip-address'].includes(':') ? 6 : 4,
-    maxDevices: flags['max-devices'],
-    watchdogMs: (durationSeconds(flags['watchdog-timeout']) ?? 30) * 1000,
-    resyncMs: flags['domain-resync-period-seconds'] * 1000,
-    isLabelling: flags['enable-node-labeller'] === 'true',
-  });
+  const agent = createNodeAgent(agentOptions(manager, node, settings));
   const trust = new VsockTrust(ctx, {
     socketPath: `${flags['kubevirt-share-dir']}/vsock-system.sock`,
     caBundle: settings.caBundle,

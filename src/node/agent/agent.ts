@@ -81,16 +81,16 @@ async function settle(deps: AgentDeps, ctx: Ctx, launcher: Launcher, given: Vmi 
     const acted = await act(deps, ctx, launcher, vmi);
     const after = isOpen(vmi) ? await report(deps, ctx, launcher, vmi, acted.error) : vmi;
     if (acted.error !== undefined && !(isOpen(vmi) && !isOpen(after))) throw acted.error;
-    // What was done, or written, asks for the next step at once.
-    const hasMoved =
-      acted.done === 'delete' ||
-      acted.done === 'lost' ||
-      after?.status?.phase !== vmi?.status?.phase ||
-      (acted.done === 'kill' && !isOpen(vmi));
-    if (!hasMoved) return acted.result;
+    if (!hasMoved(acted, vmi, after)) return acted.result;
     vmi = after;
   }
   return undefined;
+}
+
+/** What was done, or written, asks for the next step at once. */
+function hasMoved({ done }: Acted, before: Vmi | undefined, after: Vmi | undefined): boolean {
+  if (done === 'delete' || done === 'lost' || (done === 'kill' && !isOpen(before))) return true;
+  return after?.status?.phase !== before?.status?.phase;
 }
 
 /** Its status is the node's to write. */
