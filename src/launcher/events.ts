@@ -69,7 +69,10 @@ function announce(targets: EventTargets, event: DomainEvent): void {
       if (event.paused) tellUser(targets, 'IOerror', text.ioError(event.alias.replace(USER_ALIAS, ''), event.reason));
       return;
     case 'lifecycle':
-      if (event.event === 'crashed') tellUser(targets, 'GuestPanicked', text.guestPanicked);
+      if (event.event === 'crashed') {
+        targets.record.hasPanicked = true;
+        tellUser(targets, 'GuestPanicked', text.guestPanicked);
+      }
       if (event.event === 'stopped') targets.agent.setConnected(false);
       return;
     default:

@@ -173,6 +173,12 @@ describe('commands', () => {
     ]);
   });
 
+  it('a panic is one also when libvirt has ended QEMU by the time that it is asked', async () => {
+    parts.libvirt.emit({ kind: 'lifecycle', domain: { name: DOMAIN, uuid: '' }, event: 'crashed', detail: 0 });
+    parts.libvirt.change(DOMAIN, { state: 'shutoff', reason: 'crashed' }, 'stopped');
+    expect((await parts.states()).at(-1)).toBe('MODIFIED Crashed/Panicked');
+  });
+
   it('tells the user of a failing disk', async () => {
     const domain = { name: DOMAIN, uuid: '' };
     parts.libvirt.emit({ kind: 'io-error', domain, path: '/x', alias: 'ua-root', paused: true, reason: 'enospc' });

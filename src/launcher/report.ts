@@ -11,7 +11,7 @@ import type {
 import type { VirtualMachineInstance } from '../api/index.js';
 import type { DeviceChange, LiveDomain } from '../core/converter/index.js';
 import type { StateReport } from '../libvirt/index.js';
-import { domainStatus } from './domain-state.js';
+import { domainStatus, hasCrashed } from './domain-state.js';
 import type { PreparedDomain } from './prepare/domain.js';
 
 /** From the guest agent. */
@@ -45,6 +45,8 @@ export interface VmRecord {
   /** The domain ran at least once: its end is the VM's end. */
   started: boolean;
   userPaused: boolean;
+  /** The guest's operating system said that it can go on no longer. */
+  hasPanicked: boolean;
   agentConnected: boolean;
   gracePeriodSeconds?: number;
   gracePeriodStartedAt?: string;
@@ -62,6 +64,7 @@ export function newRecord(identity: VmRecord['identity']): VmRecord {
     isoSizes: {},
     started: false,
     userPaused: false,
+    hasPanicked: false,
     agentConnected: false,
     markedForGracefulShutdown: false,
     shutdownRequested: false,
@@ -116,13 +119,17 @@ function renderSpec(record: VmRecord): DomainReport['spec'] {
   };
 }
 
+/** libvirt ends QEMU right after a panic; read a moment later, its state no longer tells of it. */
+const endOf = ({ hasPanicked }: VmRecord, state: StateReport): StateReport =>
+  hasPanicked && hasCrashed(state) ? { state: 'crashed', reason: 'panicked' } : state;
+
 export function renderReport(record: VmRecord, state: StateReport): DomainReport {
   const { guest } = record;
   return {
     metadata: { ...record.identity },
     spec: renderSpec(record),
     status: {
-      ...domainStatus(state),
+      ...domainStatus(endOf(record, state)),
       ...given('osInfo', guest.osInfo),
       ...given('hostname', guest.hostname),
       ...given('fsFreezeStatus', guest.fsFreezeStatus),

@@ -215,14 +215,15 @@ function ends(): void {
     const events = (await eventsOf('VirtualMachineInstance', 'ops-panic')).join('\n');
     expect(events).toContain('GuestPanicked: The guest operating system panicked.');
     await kubectl('delete', 'vmi', 'ops-panic', '-n', NAMESPACE, '--timeout=60s');
-    await apply(notRebootingVmi('ops-once'), hostDiskVmi('ops-full', `${SMALL}/disk.img`));
   });
 
-  it('ends a guest that reboots where its VMI says so', () =>
-    withConsole('ops-once', async (console) => {
+  it('ends a guest that reboots where its VMI says so', async () => {
+    await apply(notRebootingVmi('ops-once'), hostDiskVmi('ops-full', `${SMALL}/disk.img`));
+    await withConsole('ops-once', async (console) => {
       console.send('reboot');
       await waitPhase('ops-once', 'Succeeded', { timeoutMs: 60_000 });
-    }));
+    });
+  });
 
   it('pauses a guest whose disk has no room, and lets it go on when there is', () =>
     withConsole('ops-full', async (console) => {
