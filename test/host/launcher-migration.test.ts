@@ -62,7 +62,7 @@ describe('a guest', () => {
     await console_.run('word=kept-in-memory; echo on-disk > /root/file; sync');
     const moving = migrating(vmi, 'm-cancelled');
     await prepare(moving);
-    await here.client.migrateVirtualMachine(moving, options(moving, { Bandwidth: '1Mi' }));
+    await here.client.migrateVirtualMachine(moving, options(moving, { Bandwidth: '1Mi', ParallelMigrationThreads: 8 }));
     // Repeated, as the node agent does; another one is refused.
     await here.client.migrateVirtualMachine(moving, options(moving));
     await expect(here.client.migrateVirtualMachine(migrating(vmi, 'm-other'), options(moving))).rejects.toMatchObject({ code: 'Conflict' });
@@ -163,18 +163,6 @@ describe('a guest', () => {
     expect(await stateOf(there)).toBe('Paused/User');
     await there.client.unpauseVirtualMachine(vmi);
     await movedOn(moving);
-    expect(await console_.run('echo $word')).toBe('kept-in-memory');
-  });
-
-  it('stays where it is, and runs on, when libvirt dies on its side', async () => {
-    const moving = migrating(vmi, 'm-restart');
-    await prepare(moving);
-    await here.client.migrateVirtualMachine(moving, options(moving, { Bandwidth: '1Mi' }));
-    await expect.poll(() => there.states, WAIT).toEqual(['ADDED Paused/Migration']);
-    await here.kill('libvirtd', 'SIGKILL');
-    await expect.poll(() => report(here).catch(() => undefined), WAIT).toMatchObject({ uid: 'm-restart', failed: true });
-    expect(await there.exited()).toMatchObject({ code: 0 });
-    await expect.poll(() => stateOf(here), WAIT).toMatch(/^Running/);
     expect(await console_.run('echo $word')).toBe('kept-in-memory');
   });
 });

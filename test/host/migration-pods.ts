@@ -52,8 +52,10 @@ export const migrating = (vmi: VirtualMachineInstance, migrationUid: string): Vi
   status: { ...vmi.status, migrationState: { migrationUid } },
 });
 
+/** One connection: with several, emulated guests of older QEMUs hang now and then once they have arrived. */
 export const options = (vmi: VirtualMachineInstance, patch: Partial<WireMigrationOptions> = {}): WireMigrationOptions => ({
   ...migrationOptions(vmi, {}),
+  ParallelMigrationThreads: 0,
   ...patch,
 });
 
