@@ -4,7 +4,7 @@ import type { MigrationReport } from '../../api/domain-report.js';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { parseXml } from '../../core/converter/index.js';
 import { readMigrationOptions } from '../../core/migration/options.js';
-import { type CrossingFacts, functionsToUnplug, hasHostDevices, planCrossing } from './crossing.js';
+import { type CrossingFacts, functionsToUnplug, hasHostDevices, optionsFor, planCrossing } from './crossing.js';
 import { type Ending, isUnderWay, outcomeOf } from './outcome.js';
 
 const vmi = (targetState?: object): VirtualMachineInstance => ({
@@ -85,6 +85,17 @@ describe('planCrossing', () => {
     ],
   ])('%s', (_title, given, expected) => {
     expect(planCrossing(given)).toEqual(expected);
+  });
+});
+
+describe('optionsFor', () => {
+  const given = readMigrationOptions({ ParallelMigrationThreads: 8, Compression: 'zstd', AllowAutoConverge: true });
+
+  it.each<[string, object]>([
+    ['kvm', given],
+    ['qemu', readMigrationOptions({ AllowAutoConverge: true })],
+  ])('%s', (type, expected) => {
+    expect(optionsFor(parseXml(`<domain type="${type}"/>`), given)).toEqual(expected);
   });
 });
 

@@ -14,7 +14,7 @@ import type { MigrationOptions } from '../../core/migration/options.js';
 import { movingVolumes } from '../../core/migration/volumes.js';
 import type { Domain } from '../../libvirt/index.js';
 import { topologyOf } from '../prepare/facts.js';
-import { type Crossing, hasHostDevices, planCrossing } from './crossing.js';
+import { type Crossing, hasHostDevices, optionsFor, planCrossing } from './crossing.js';
 
 export interface DepartureInput {
   readonly vmi: VirtualMachineInstance;
@@ -69,7 +69,7 @@ export async function prepareDeparture(handle: Domain, { vmi, options, sizeOf, .
   const sizes = new Map([...byName].filter(([name]) => moving.has(name)));
   const destination = destinationDomain(migratable, vmi, { sizes, ...placeThere(vmi) });
   return {
-    crossing: planCrossing({ ...rest, vmi, options, destination, copied, isPaused: state === 'paused' }),
+    crossing: planCrossing({ ...rest, vmi, options: optionsFor(live, options), destination, copied, isPaused: state === 'paused' }),
     bytes: BigInt(describeLive(live).memoryBytes ?? 0) + total,
     hasHostDevices: hasHostDevices(live),
   };
