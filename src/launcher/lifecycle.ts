@@ -85,7 +85,22 @@ export class Lifecycle {
     const { record } = this.#deps;
     this.#refuseWhileMoving();
     if (!record.agentConnected && !this.#hasAcpi) throw new KvError('Invalid', text.cannotReboot);
-    await this.#mustBeLive((domain) => domain.reboot(record.agentConnected ? 'agent' : 'acpi'));
+    await this.#mustBeLive((domain) => this.#reboot(domain));
+  }
+
+  async #reboot(domain: Domain): Promise<void> {
+    const { ctx, record, session } = this.#deps;
+    if (record.agentConnected) {
+      try {
+        await session.withAgent(domain.name, (handle) => handle.reboot('agent'));
+        return;
+      } catch (err) {
+        if (!this.#hasAcpi) throw err;
+        // It hangs, or went a moment ago and libvirt knew first.
+        ctx.log.info({ err }, 'The guest agent did not reboot the guest; pressing the power button');
+      }
+    }
+    await domain.reboot('acpi');
   }
 
   /** Asks the guest to power off; the first request begins the grace period. */

@@ -259,6 +259,17 @@ describe('the guest agent', () => {
     }
   });
 
+  it('reboots the guest when it can, and the power button does when it fails', async () => {
+    parts.libvirt.connectAgent(DOMAIN);
+    await expect.poll(() => parts.record.agentConnected).toBe(true);
+    await parts.lifecycle.softReboot();
+    expect(calls('reboot')).toEqual(['reboot']);
+    parts.libvirt.failNext('reboot', 'agent is not connected');
+    await parts.lifecycle.softReboot();
+    expect(calls('reboot')).toEqual(['reboot', 'reboot', 'reboot']);
+    expect((await parts.reporter.read())?.status.status).toBe('Running');
+  });
+
   it('shuts the guest down when it can, and the power button does when it fails', async () => {
     parts.libvirt.connectAgent(DOMAIN);
     await expect.poll(() => parts.agent.supports('guest-shutdown')).toBe(true);
