@@ -19,6 +19,8 @@ export interface ArchTraits {
   /** Where the first serial port sits, unless libvirt knows best. */
   readonly serialTarget?: string;
   tpmModel(persistent: boolean): string;
+  /** CPU of emulated guests, where QEMU has none of its own best. */
+  readonly emulatedCpu?: string;
   readonly acpi: boolean;
   readonly efi: boolean;
   /** Features of x86 CPUs and hypervisors: Hyper-V's, SMM, paravirtual spinlocks. */
@@ -81,6 +83,7 @@ const ARM64: ArchTraits = {
   usb: 'always',
   inputBus: 'usb',
   video: 'virtio',
+  tpmModel: () => 'tpm-tis',
   cpuHotplug: false,
   vmport: false,
   mpxInModels: false,
@@ -97,6 +100,7 @@ const S390X: ArchTraits = {
   virtioModel: () => 'virtio',
   scsiModel: () => 'virtio-scsi',
   usb: 'none',
+  tpmModel: AMD64.tpmModel,
   inputBus: 'virtio',
   watchdog: 'diag288',
   cpuHotplug: true,
@@ -117,6 +121,7 @@ const PPC64LE: ArchTraits = {
   inputBus: 'usb',
   serialTarget: 'spapr-vio-serial',
   tpmModel: () => 'tpm-spapr',
+  emulatedCpu: 'POWER9',
   acpi: false,
   efi: false,
   x86Features: false,

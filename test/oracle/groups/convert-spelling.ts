@@ -17,6 +17,9 @@ const RULES: Readonly<Record<string, Rewrite>> = {
     const asked = vmi.spec.domain.cpu?.features?.find(({ name }) => name === node.attrs.name);
     return asked && !asked.policy ? without(node, 'policy') : node;
   },
+  // QEMU has no tpm-crb for arm64.
+  tpm: (node, { spec }) =>
+    spec.architecture === 'arm64' && spec.domain.devices.tpm?.persistent ? { ...node, attrs: { ...node.attrs, model: 'tpm-crb' } } : node,
   // The reference knows the field and passes over it.
   apic: (node) => without(node, 'eoi'),
   // The kind of an address is that of its device.

@@ -74,6 +74,7 @@ const rows: [string, GuestParts, Partial<DomainFacts>, RegExp][] = [
     {},
     /^spec\.domain\.devices\.disks\[0\]\.lun: disk d: only a volume in block mode/,
   ],
+  ['a CD-ROM drive on virtio', withDisk({ cdrom: { bus: 'virtio' } }), {}, /disks\[0\]\.cdrom\.bus: disk d: a CD-ROM drive cannot/],
   ['a LUN on SATA', withDisk({ lun: { bus: 'sata' } }), block, /^spec\.domain\.devices\.disks\[0\]\.lun\.bus: disk d: a LUN cannot be on/],
   [
     'a read-only SATA disk',

@@ -6,6 +6,7 @@ import { KvError } from '../../../base/errors.js';
 import type { Scope } from '../scope.js';
 import { nameOfAlias } from '../steps/device.js';
 import { childOf, childrenOf, type XmlNode } from '../xml.js';
+import { archFault } from './arch-limits.js';
 import { type Fault, firstOf } from './fault.js';
 import { pciAddresses } from './pci-limits.js';
 
@@ -80,6 +81,10 @@ const DISK_LIMITS: readonly DiskLimit[] = [
     const bus = childOf(node, 'target')?.attrs.bus ?? '';
     return lun && !LUN_BUSES.includes(bus) ? { field: '.lun.bus', why: `a LUN cannot be on bus ${bus}: use scsi` } : undefined;
   },
+  ({ cdrom }, node) =>
+    cdrom && childOf(node, 'target')?.attrs.bus === 'virtio'
+      ? { field: '.cdrom.bus', why: 'a CD-ROM drive cannot be on bus virtio, which nothing can be taken out of: use scsi' }
+      : undefined,
   ({ disk }, node) =>
     disk?.readonly && childOf(node, 'target')?.attrs.bus === 'sata'
       ? { field: '.disk.readonly', why: 'a disk on bus sata cannot be read-only: use bus virtio, or cdrom' }
@@ -138,6 +143,7 @@ const sharedNames: Limit = (_scope, devices) => {
 };
 
 const LIMITS: readonly Limit[] = [
+  archFault,
   tdx,
   maxGuest,
   spinlocks,

@@ -34,16 +34,15 @@ function placedDevices({ devices, domain }: Pick<Scope, 'devices' | 'domain'>): 
 
 export function pciAddresses(scope: Pick<Scope, 'devices' | 'domain' | 'onPcie'>): Fault | undefined {
   const placed = placedDevices(scope);
-  return firstOf(
-    placed.map((device, i) => () => (scope.onPcie ? slotFault(device) : undefined) ?? sharedFault(device, placed.slice(0, i))),
-  );
+  return firstOf(placed.map((device, i) => () => slotFault(device, scope.onPcie) ?? sharedFault(device, placed.slice(0, i))));
 }
 
-function slotFault({ field, text, address, isConventional }: Placed): Fault | undefined {
+function slotFault({ field, text, address, isConventional }: Placed, onPcie: boolean): Fault | undefined {
   if (Number(address.domain) !== 0) return { field, why: `${text} is outside of the guest's only PCI domain: begin it with 0000` };
-  if (Number(address.bus) === 0) return undefined;
+  if (onPcie && Number(address.bus) === 0) return undefined;
   const isFirst = Number(address.slot) === 0;
-  if (isConventional) return isFirst ? { field, why: `${text}: slot 00 of a bridge is the bridge's own; use slot 01 or above` } : undefined;
+  if (isConventional || !onPcie)
+    return isFirst ? { field, why: `${text}: slot 00 of a bridge is the bridge's own; use slot 01 or above` } : undefined;
   return isFirst ? undefined : { field, why: `${text}: a PCIe port has slot 00 only; use bus 00, or slot 00 of another bus` };
 }
 

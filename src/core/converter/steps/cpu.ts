@@ -53,8 +53,11 @@ const isHostMode = (model: string): boolean => model === 'host-model' || model =
 function cpuModel(scope: Pick<Scope, Needs>): CpuModel {
   const asked = scope.domain.cpu?.model || 'host-model';
   if (!isHostMode(asked)) return { mode: 'custom', model: asked };
-  if (scope.crossArchEmulation) return { mode: 'custom', model: 'max' };
-  return { mode: scope.adaptCpuToEmulation ? emulatedMode(asked, scope) : asked };
+  const { emulatedCpu } = scope.arch;
+  if (scope.crossArchEmulation) return { mode: 'custom', model: emulatedCpu ?? 'max' };
+  if (!scope.adaptCpuToEmulation) return { mode: asked };
+  if (emulatedCpu && domainType(scope) === 'qemu') return { mode: 'custom', model: emulatedCpu };
+  return { mode: emulatedMode(asked, scope) };
 }
 
 /** QEMU's emulator has a host-model of its own on amd64 only, and no host-passthrough anywhere. */

@@ -34,13 +34,14 @@ function asked({ domain: { features }, arch }: Pick<Scope, Needs>): XmlChild[] {
   if (!arch.x86Features) refuseX86(features, arch.name);
   return [
     arch.acpi && features.acpi?.enabled !== false && el('acpi'),
-    arch.x86Features && isOn(features.apic) && apic(features.apic),
+    arch.x86Features && isOn(features.apic) && apic(features.apic, arch.name),
     ...askedOfX86(features),
   ];
 }
 
 /** The end-of-interrupt shortcut is off unless it is asked for. */
-const apic = (asked: FeatureAPIC | undefined): XmlNode => el('apic', { eoi: asked?.endOfInterrupt ? 'on' : undefined });
+const apic = (asked: FeatureAPIC | undefined, arch: string): XmlNode =>
+  el('apic', { eoi: asked?.endOfInterrupt && arch === 'amd64' ? 'on' : undefined });
 
 function askedOfX86({ smm, hyperv: hypervFeatures, hypervPassthrough, pvspinlock }: Features): XmlChild[] {
   return [
@@ -71,8 +72,9 @@ function kvm({ vmi, domain, placement }: Pick<Scope, Needs>): XmlNode | undefine
 }
 
 /** Performance counters cost latency in real-time guests and are not available to TDX guests. */
-function pmu({ domain, placement }: Pick<Scope, Needs>): XmlChild {
-  const realtime = placement !== undefined && domain.cpu?.realtime !== undefined;
+function pmu({ domain, placement, arch }: Pick<Scope, Needs>): XmlChild {
+  // POWER's cannot be switched off.
+  const realtime = arch.x86Features && placement !== undefined && domain.cpu?.realtime !== undefined;
   const tdx = domain.features !== undefined && domain.launchSecurity?.tdx !== undefined;
   return (realtime || tdx) && el('pmu', { state: 'off' });
 }
