@@ -132,7 +132,7 @@ describe('a guest', () => {
   it('is paused when it would take too long; it runs on here when that does not help, and there when it does', async () => {
     const late = migrating(vmi, 'm-late');
     await prepare(late);
-    const patient = { CompletionTimeoutPerGiB: 3, AllowWorkloadDisruption: true };
+    const patient = { CompletionTimeoutPerGiB: 6, AllowWorkloadDisruption: true };
     await here.client.migrateVirtualMachine(late, options(late, { ...patient, Bandwidth: '1Mi', CompletionTimeoutPerGiB: 1 }));
     await outcome(here).toMatchObject({
       ...{ uid: 'm-late', failed: true, mode: 'Paused', abortStatus: 'Succeeded' },
@@ -141,8 +141,8 @@ describe('a guest', () => {
     await expect.poll(() => stateOf(here), WAIT).toMatch(/^Running/);
     const moving = migrating(vmi, 'm-slow');
     await prepare(moving);
-    // The guest has some 95 MiB to send: a second more than it may take.
-    await here.client.migrateVirtualMachine(moving, options(moving, { ...patient, Bandwidth: '24Mi' }));
+    // The guest has some 95 MiB to send: two seconds more than it may take; paused, it has six more.
+    await here.client.migrateVirtualMachine(moving, options(moving, { ...patient, Bandwidth: '12Mi' }));
     await outcome(here).toMatchObject({ uid: 'm-slow', completed: true, mode: 'Paused' });
     await outcome(there).toMatchObject({ uid: 'm-slow', completed: true });
     await there.client.finalizeVirtualMachineMigration(moving);
