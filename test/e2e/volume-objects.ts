@@ -148,6 +148,7 @@ export function guest(
       terminationGracePeriodSeconds: 5,
       domain: {
         memory: { guest: memory },
+        resources: { requests: { cpu: '20m' } },
         ...domain,
         devices: {
           disks: disks.map((each) => ({ name: each.name, disk: { bus: 'virtio' }, ...(each.as === 'root' ? {} : { serial: each.name }) })),

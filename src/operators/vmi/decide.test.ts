@@ -24,6 +24,12 @@ const DELETED = { deletionTimestamp: '2026-01-01T11:59:00Z' };
 const ready = launcherPod({ phase: 'Running', node: 'n1', compute: RUNNING });
 const crashed = launcherPod({ phase: 'Failed', node: 'n1', compute: { terminated: { exitCode: 137, message: 'first\nkilled' } } });
 
+const daemon = { name: 'virtiofs-data', image: '', imageID: '', ready: false, restartCount: 0, state: { terminated: { exitCode: 0 } } };
+const withoutDaemon: Pod = {
+  ...ready,
+  status: { ...ready.status, containerStatuses: [...(ready.status?.containerStatuses ?? []), daemon] },
+};
+
 describe('decideVmi', () => {
   it.each<[string, Seen, Step['do'][]]>([
     ['creates the pod', seen(), ['createPod']],
@@ -88,6 +94,7 @@ describe('nextPhase', () => {
     ['Scheduling with a dead pod', 'Scheduling', crashed, {}, 'Failed'],
     ['Scheduling without a pod', 'Scheduling', undefined, {}, 'Failed'],
     ['Scheduled waits for the node', 'Scheduled', ready, {}, 'Scheduled'],
+    ['Scheduled cannot start without the daemon of a directory', 'Scheduled', withoutDaemon, {}, 'Failed'],
     ['Running with its pod', 'Running', ready, {}, 'Running'],
     ['Running without a pod', 'Running', undefined, {}, 'Failed'],
     ['Running with a crashed launcher', 'Running', crashed, {}, 'Failed'],

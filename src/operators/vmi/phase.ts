@@ -2,7 +2,7 @@
 // controller only notices that the pod is gone. Pure.
 import { isDeleting, type VmiPhase } from '../../api/index.js';
 import { failedProvisioning } from './data-volumes.js';
-import { isPodDown, isPodReady, launcherFailure } from './pod-state.js';
+import { endedDaemon, isPodDown, isPodReady, launcherFailure } from './pod-state.js';
 import { type Failure, phaseOf, type Seen } from './seen.js';
 import { text } from './text.js';
 
@@ -39,6 +39,8 @@ function whileScheduling({ vmi, pod }: Seen): PhaseDecision {
 function whileHandedOver(seen: Seen): PhaseDecision {
   const phase = phaseOf(seen.vmi);
   if (!seen.pod) return failed(isDeleting(seen.vmi) ? undefined : { reason: 'PodGone', message: text.launcherGone('of this VMI') });
+  const daemon = phase === 'Scheduled' && !isDeleting(seen.vmi) ? endedDaemon(seen.pod) : undefined;
+  if (daemon) return failed(daemon);
   const loss = launcherFailure(seen.pod);
   return isPodDown(seen.pod) && loss ? failed(loss) : { phase };
 }

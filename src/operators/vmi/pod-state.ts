@@ -83,6 +83,15 @@ export function launcherFailure(pod: Pod): PodProblem | undefined {
   };
 }
 
+const FILESYSTEM = 'virtiofs-';
+
+/** A daemon that shows a volume as a directory serves one QEMU only: after a failed start there is none for the next. */
+export function endedDaemon(pod: Pod): PodProblem | undefined {
+  const ended = statusesOf(pod).find(({ name, state }) => name.startsWith(FILESYSTEM) && state?.terminated !== undefined);
+  if (!ended) return undefined;
+  return { reason: 'FilesystemDaemonEnded', message: text.daemonEnded(pod.metadata.name ?? '', ended.name.slice(FILESYSTEM.length)) };
+}
+
 /** The pod that carries the guest: the newest of the VMI's pods on its node (or anywhere, before it has one). */
 export function currentPod(pods: readonly Pod[], vmi: VirtualMachineInstance): Pod | undefined {
   // Before the hand-over the VMI is on no node, whatever the status says that it was created with.

@@ -38,6 +38,8 @@ export const text = {
     `the kubelet cannot mount the volumes of pod ${pod} yet, which needs ${names}: create what is missing; kubectl describe pod ${pod} names it`,
   launcherEnded: (pod: string, code: number | undefined, lastLine: string) =>
     `the virt-launcher pod ${pod} ended${code === undefined ? '' : ` with exit code ${code}`}${lastLine ? `: ${lastLine}` : ''}; see kubectl logs ${pod} -c compute`,
+  daemonEnded: (pod: string, volume: string) =>
+    `the guest was not started and cannot be in pod ${pod} any more: the daemon that shares volume ${volume} served one attempt and ended; the event SyncFailed before this one says what went wrong`,
   launcherGone: (pod: string) => `the virt-launcher pod ${pod} was removed while the guest was starting or running`,
   image: (volume: string, why: string) => `${why} (needed by ${volume}); check the image name, its registry and the pull secret`,
   waiting: (container: string, why: string) => `container ${container} cannot start: ${why}`,

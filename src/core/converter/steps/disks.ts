@@ -80,7 +80,7 @@ function diskNode(part: DiskPart, scope: Pick<Scope, Needs>): XmlNode {
   const children = [
     ...media(part),
     diskDriver(part, scope),
-    isReadOnly(disk, source) && el('readonly'),
+    (isReadOnly(disk, source) || isClaimedReadOnly(disk, scope)) && el('readonly'),
     alias(disk.name),
     source.backingStore,
     bootOrder(disk.bootOrder),
@@ -113,6 +113,10 @@ function isReadOnly(disk: Disk, source: DiskSource): boolean {
   if (disk.cdrom && !disk.disk && !disk.lun) return disk.cdrom.readonly !== false;
   return (disk.disk ?? disk.lun)?.readonly === true;
 }
+
+/** The pod has such a claim mounted read-only, and QEMU opens writable disks for writing. */
+const isClaimedReadOnly = ({ name }: Disk, scope: Pick<Scope, Needs>): boolean =>
+  volumesOf(scope).some((volume) => volume.name === name && volume.persistentVolumeClaim?.readOnly === true);
 
 /** A process on the node holds SCSI reservations for the guest, which may not do so itself. */
 const reservation = (): XmlNode =>
