@@ -165,7 +165,7 @@ describe('looking at the guest', () => {
     await start();
     await expect(pod.client.getSEVInfo()).rejects.toMatchObject({ code: 'Libvirt' });
     await expect(pod.client.getLaunchMeasurement(vmi)).rejects.toMatchObject({ code: 'Invalid' });
-    await expect(pod.client.migrateVirtualMachine(vmi, {})).rejects.toMatchObject({ code: 'NotImplemented', retry: 'never' });
+    await expect(pod.client.backupVirtualMachine(vmi, {})).rejects.toMatchObject({ code: 'NotImplemented', retry: 'never' });
   });
 });
 

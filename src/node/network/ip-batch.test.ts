@@ -88,7 +88,7 @@ describe('ipBatch', () => {
         'link set dev eth0 name eth0-nic',
         'link set dev eth0-nic address 02:11:22:33:44:55',
         'link set dev eth0-nic addrgenmode none',
-        'address del 10.244.0.5/24 dev eth0-nic',
+        'address flush dev eth0-nic',
         'link set dev eth0-nic master k6t-eth0',
         'link set dev eth0-nic type bridge_slave learning off',
         'link set dev eth0-nic up',

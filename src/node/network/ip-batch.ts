@@ -62,14 +62,21 @@ function nicLines(link: DesiredLink, current: Link | undefined): string[] {
     ...attributeLines(link, current),
     // Without this the kernel gives the port a link-local address as soon as it is up.
     ...(link.ipv6?.length === 0 ? [`link set dev ${link.name} addrgenmode none`] : []),
-    ...addressLines(
-      link,
-      current.addresses.filter((address) => address.scope === 'global'),
-    ),
+    ...stripLines(link, current),
     ...controllerLines(link, current),
     ...(link.portLearning === false ? [`link set dev ${link.name} type bridge_slave learning off`] : []),
     `link set dev ${link.name} up`,
   ];
+}
+
+/** With the link the kernel has taken down its IPv6 addresses, or kept them, as it is told to: they cannot be deleted one by one. */
+function stripLines(link: DesiredLink, { addresses }: Link): string[] {
+  const isBare = link.ipv4?.length === 0 && link.ipv6?.length === 0;
+  if (isBare) return addresses.length === 0 ? [] : [`address flush dev ${link.name}`];
+  return addressLines(
+    link,
+    addresses.filter(({ scope }) => scope === 'global'),
+  );
 }
 
 function attributeLines(link: DesiredLink, current: Link | undefined): string[] {
