@@ -55,11 +55,12 @@ async function makeDirs({ uid }: LauncherOptions): Promise<void> {
 /** Brings up libvirt and publishes the command socket: from now on the node agent finds us. */
 async function bringUp(ctx: Ctx, parts: Parts): Promise<() => Promise<void>> {
   const begin = ctx.now();
-  const [server] = await Promise.all([
-    serveCmd(LAUNCHER_INIT_SOCKET, parts.handlers),
-    parts.daemon.start().then(() => parts.session.open()),
-    parts.dhcp.listen(),
-  ]);
+  const libvirt = parts.daemon.start().then(() => parts.session.open());
+  // Told below; meanwhile nobody else listens to it.
+  libvirt.catch(() => undefined);
+  // First: as soon as the node agent sees the command socket it sets up the network, and brings sockets for that.
+  await parts.dhcp.listen();
+  const [server] = await Promise.all([serveCmd(LAUNCHER_INIT_SOCKET, parts.handlers), libvirt]);
   await rename(LAUNCHER_INIT_SOCKET, LAUNCHER_SOCKET);
   parts.session.warmUp();
   ctx.log.info({ ms: ctx.now() - begin }, 'Ready for commands');

@@ -7,7 +7,7 @@ import { open, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
-import { KvError } from '../../base/errors.js';
+import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import { type LauncherInterface, launcherInterfacePath, type PodInterfaceCache } from '../../core/network/caches.js';
 import type { PodNamespace } from '../../core/network/link-status.js';
 import { type PodNetworkPlan, planPodNetwork } from '../../core/network/plan.js';
@@ -86,13 +86,23 @@ async function carryOut(ctx: Ctx, plan: PodNetworkPlan, links: readonly Link[], 
     await applyIpBatch(ctx, target.netNs, ipBatch(withMacs(plan.links, randomMac), links));
     await writeSysctls(ctx, target.netNs, plan.sysctls);
     await applyNft(ctx, target.netNs, plan.nft);
-    for (const { bridge } of plan.launcherFiles.filter(({ dhcp6 }) => dhcp6 !== undefined)) await target.handOverRouter(bridge);
+    for (const { bridge } of plan.launcherFiles.filter(({ dhcp6 }) => dhcp6 !== undefined)) await handOver(ctx, target, bridge);
   } catch (cause) {
     throw new KvError('CriticalNetwork', `setting up the pod networks ${plan.configure.join(', ')} failed half-way`, {
       reason: 'NetworkSetupFailed',
       retry: 'never',
       cause,
     });
+  }
+}
+
+/** Launchers of earlier versions take no such socket; their guests have IPv6 addresses and no router, as before. */
+async function handOver(ctx: Ctx, target: NetworkTarget, bridge: string): Promise<void> {
+  try {
+    await target.handOverRouter(bridge);
+  } catch (err) {
+    if (!hasCode(err, 'NotFound')) throw err;
+    ctx.log.warn({ bridge, reason: messageOf(err) }, 'The launcher takes no router socket: its guest learns of no IPv6 router');
   }
 }
 
