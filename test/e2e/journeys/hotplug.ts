@@ -60,6 +60,16 @@ async function restartHandler(): Promise<void> {
 
 export function hotplug(): void {
   let console: Console;
+  const openConsole = async (): Promise<void> => {
+    console = await Console.open(NAME);
+    await console.login();
+  };
+  /** Consoles go through virt-handler, and with it. */
+  const replaceHandler = async (): Promise<void> => {
+    await restartHandler();
+    await console.close();
+    await openConsole();
+  };
 
   beforeAll(async () => {
     await apply(
@@ -73,8 +83,7 @@ export function hotplug(): void {
     await kubectl('wait', 'pod/hot-fill', '-n', NAMESPACE, '--for=jsonpath={.status.phase}=Succeeded', '--timeout=90s');
     await kubectl('delete', 'pod', 'hot-fill', '-n', NAMESPACE);
     await waitRunning(NAME);
-    console = await Console.open(NAME);
-    await console.login();
+    await openConsole();
   });
 
   afterAll(async () => {
@@ -121,12 +130,12 @@ export function hotplug(): void {
 
   it('brings a block device while virt-handler is replaced, and takes it from a guest that uses it', async () => {
     await virt('addvolume', NAME, '--volume-name', 'hot-block');
-    await restartHandler();
+    await replaceHandler();
     await waitReady('hot-block');
     await console.run('until [ -b /dev/sda ]; do sleep 1; done; echo written | dd of=/dev/sda; sync');
     expect(await console.run('blockdev --getsize64 /dev/sda')).toContain(String(32 * 1024 * 1024));
     await console.run('{ sleep 1000 </dev/sda & }');
-    await restartHandler();
+    await replaceHandler();
     expect((await volume('hot-block'))?.phase).toBe('Ready');
     await virt('removevolume', NAME, '--volume-name', 'hot-block');
     await eventually('no pod is left', async () => (await attachments()).length === 0);
