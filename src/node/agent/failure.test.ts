@@ -20,6 +20,13 @@ describe('failureOf', () => {
       { reason: 'NoKvm', message: 'no KVM' },
     ],
     ['an error without', new Error('broken'), nodeVmi(), 0, { reason: 'Synchronizing with the Domain failed.', message: 'broken' }],
+    [
+      'what is another at every try is left out',
+      new Error("QEMU said: 2026-11-30T10:05:59.938366Z qemu: locked, open '/proc/self/fd/142/disk.img'"),
+      nodeVmi(),
+      0,
+      { reason: 'Synchronizing with the Domain failed.', message: "QEMU said: qemu: locked, open '/disk.img'" },
+    ],
     ['a silent launcher is no news', new KvError('LauncherUnreachable', 'x'), nodeVmi(), 0, undefined],
     ['a lost race keeps what was shown', new KvError('Conflict', 'x'), shown, 0, { reason: 'Old', message: 'old' }],
     ['a side container may be late', notReady, nodeVmi(), 59_000, undefined],

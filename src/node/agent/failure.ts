@@ -15,7 +15,12 @@ const NO_FIRMWARE = 'EFI OVMF rom missing';
 export function failureOf(err: unknown, vmi: VirtualMachineInstance, ageMs: number): Failure | undefined {
   if (err === undefined) return undefined;
   if (isPassing(err, ageMs)) return shownBefore(vmi);
-  return { reason: (isKvError(err) && err.reason) || text.syncFailedReason, message: messageOf(err) };
+  return { reason: (isKvError(err) && err.reason) || text.syncFailedReason, message: steady(messageOf(err)) };
+}
+
+/** What is another at every try (times of QEMU's messages, numbers of open files) would be a new condition and a new event each. */
+function steady(message: string): string {
+  return message.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z /g, '').replaceAll(/\/proc\/self\/fd\/\d+/g, '');
 }
 
 /** Lost races and silent launchers settle by themselves or are noticed by the watchdog. */
