@@ -60,8 +60,12 @@ async function restartHandler(): Promise<void> {
 
 export function hotplug(): void {
   let console: Console;
+  /** A virt-handler that has just come may not be known to everybody yet. */
   const openConsole = async (): Promise<void> => {
-    console = await Console.open(NAME);
+    await eventually('the console opens', async () => {
+      console = await Console.open(NAME);
+      return console.expect(/Connected to the console/, 5_000);
+    });
     await console.login();
   };
   /** Consoles go through virt-handler, and with it. */
