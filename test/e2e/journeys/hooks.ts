@@ -20,7 +20,7 @@ cat $tempFile
 `;
 const CLOUD_INIT_SCRIPT = `#!/bin/sh
 echo "changing the user data" >&2
-echo "$4" | sed 's/written-by-user/written-by-hook/'
+printf '%s' "$4" | sed 's/written-by-user/written-by-hook/'
 `;
 const USER_DATA = '#!/bin/sh\necho written-by-user > /tmp/author\n';
 
