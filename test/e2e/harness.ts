@@ -93,6 +93,9 @@ export async function diagnose(namespace = NAMESPACE): Promise<string> {
   return parts.map((part) => part.split('\n').slice(-30).join('\n')).join('\n');
 }
 
+/** The end of a command as the guest's terminal shows it: a long line is broken anywhere. */
+const ECHOED = new RegExp(`${[...'echo "rc=$?."'].map((char) => (/\w/.test(char) ? char : `\\${char}`)).join('[\\r\\n]*')}\\r?\\n`);
+
 export class Console {
   readonly #child: ChildProcessWithoutNullStreams;
   #text = '';
@@ -153,7 +156,7 @@ export class Console {
   /** Runs a command in the guest; its output without the echoed command. */
   async run(command: string, timeoutMs = 90_000): Promise<string> {
     this.send(`${command}; echo "rc=$?."`);
-    await this.expect(/echo "rc=\$\?\."\r?\n/, timeoutMs);
+    await this.expect(ECHOED, timeoutMs);
     const [all = ''] = await this.expect(/[\s\S]*?rc=\d+\./, timeoutMs);
     return all.replace(/\r/g, '');
   }
