@@ -153,7 +153,7 @@ describe('bridge in a pod with both families', () => {
     ['loses', '0'],
     ['keeps', '1'],
   ])('gives the pod’s addresses to the holder where a link that is down %s them', async (_, keep) => {
-    pod.run('sysctl', '-qw', `net.ipv6.conf.all.keep_addr_on_down=${keep}`);
+    pod.run('sh', '-c', `echo ${keep} > /proc/sys/net/ipv6/conf/all/keep_addr_on_down`);
     pod.run('ip', 'address', 'add', 'fd00:9::2/64', 'dev', 'eth0', 'nodad');
     await setup().ensure(hostCtx(), vmi({ bridge: {} }), target, SETTINGS);
     const { links } = await readNetState(hostCtx(), pod.path);
