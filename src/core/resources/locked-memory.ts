@@ -3,6 +3,7 @@
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { addAmounts, amountValue, parseQuantity } from '../../api/quantity.js';
 import type { ClusterConfig } from '../config/cluster-config.js';
+import { guestMemory } from '../converter/memory-size.js';
 import { hasVfioDevice, isSev } from './devices.js';
 import { overheadOf } from './memory-overhead.js';
 
@@ -14,7 +15,5 @@ function mustLock({ spec: { domain } }: VirtualMachineInstance): boolean {
 /** Bytes: the guest's memory with all that surrounds it; undefined when nothing is locked. */
 export function lockedMemoryBytes(vmi: VirtualMachineInstance, config: ClusterConfig): bigint | undefined {
   if (!mustLock(vmi)) return undefined;
-  const { memory, resources } = vmi.spec.domain;
-  const guest = memory?.guest ?? resources?.requests?.memory ?? resources?.limits?.memory ?? '0';
-  return amountValue(addAmounts(overheadOf(vmi, config), parseQuantity(guest)));
+  return amountValue(addAmounts(overheadOf(vmi, config), parseQuantity(guestMemory(vmi.spec.domain))));
 }

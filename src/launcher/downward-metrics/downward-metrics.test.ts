@@ -10,7 +10,7 @@ import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
 import { DISK_BYTES, diskParts, type HostFacts, metricsOf, renderMetrics, takeRequests } from './document.js';
 import { DownwardMetrics, type MetricsPaths, prepareDownwardMetrics } from './downward-metrics.js';
-import { cpuSeconds, pageBytesOf, readNodeFacts, readPageBytes } from './host-facts.js';
+import { cpuSeconds, pageBytesOf, readNodeFacts } from './host-facts.js';
 
 const HOST: HostFacts = {
   node: 'node01',
@@ -95,7 +95,7 @@ describe('requests', () => {
 
 describe('the facts of a node', () => {
   it('are read from this one', async () => {
-    const facts = await readNodeFacts(await readPageBytes());
+    const facts = await readNodeFacts();
     expect(facts.physicalCpus).toBeGreaterThan(0);
     expect(facts.cpuSeconds).toBeGreaterThan(0);
     expect(facts.memory.MemTotal).toBeGreaterThan(facts.memory.MemFree);

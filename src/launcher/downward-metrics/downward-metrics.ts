@@ -12,7 +12,7 @@ import { DOWNWARD_METRICS_DISK, DOWNWARD_METRICS_SOCKET } from '../../core/stora
 import type { LibvirtSession } from '../session.js';
 import { text } from '../text.js';
 import { DISK_BYTES, diskParts, INVALID_REQUEST, metricsOf, NO_METRICS, renderMetrics, takeRequests } from './document.js';
-import { type NodeFacts, readNodeFacts, readPageBytes } from './host-facts.js';
+import { type NodeFacts, readNodeFacts } from './host-facts.js';
 
 const REFRESH_MS = 5_000;
 /** A guest that asks more often waits. */
@@ -76,7 +76,6 @@ interface Deps {
 export class DownwardMetrics {
   readonly #deps: Deps;
   readonly #stop = new AbortController();
-  #pageBytes: Promise<number> | undefined;
   #socket: Socket | undefined;
   #hasDisk = false;
   #hasChannel = false;
@@ -104,9 +103,7 @@ export class DownwardMetrics {
   }
 
   async #document(node: string): Promise<string> {
-    const { session, domain, ctx } = this.#deps;
-    this.#pageBytes ??= readPageBytes();
-    const readNode = this.#deps.readNode ?? readNodeFacts.bind(undefined, await this.#pageBytes);
+    const { session, domain, ctx, readNode = readNodeFacts } = this.#deps;
     const stats = await session.withDomain(domain, (handle) => handle.stats(['vcpu', 'balloon']));
     if (!stats) throw new KvError('NotFound', text.noDomain(domain));
     const [facts, product] = await Promise.all([readNode(), session.connection.hypervisorVersion()]);

@@ -43,10 +43,11 @@ async function physicalCpus(sys: string): Promise<number> {
 
 export type NodeFacts = Omit<HostFacts, 'node' | 'product' | 'now'>;
 
-/** `pageBytes`: size of a page, in which swapping is counted. */
-export async function readNodeFacts(pageBytes: number, { proc, sys }: Roots = HERE): Promise<NodeFacts> {
+export async function readNodeFacts({ proc, sys }: Roots = HERE): Promise<NodeFacts> {
   const read = (name: string): Promise<string> => readFile(join(proc, name), 'utf8');
-  const [stat, meminfo, vmstat, sockets] = await Promise.all([read('stat'), read('meminfo'), read('vmstat'), physicalCpus(sys)]);
+  const texts = Promise.all([read('stat'), read('meminfo'), read('vmstat')]);
+  // Swapping is counted in pages.
+  const [[stat, meminfo, vmstat], sockets, pageBytes] = await Promise.all([texts, physicalCpus(sys), readPageBytes()]);
   const [memory, paging] = [table(meminfo), table(vmstat)];
   const swapped = (name: string): number => Math.floor(((paging.get(name) ?? 0) * pageBytes) / 1024);
   return {
@@ -73,4 +74,4 @@ export function pageBytesOf(auxv: Buffer, endianness: 'BE' | 'LE'): number {
 
 const DEFAULT_PAGE_BYTES = 4096;
 
-export const readPageBytes = async (): Promise<number> => pageBytesOf(await readFile('/proc/self/auxv'), endianness());
+const readPageBytes = async (): Promise<number> => pageBytesOf(await readFile('/proc/self/auxv'), endianness());
