@@ -1,11 +1,11 @@
 // How the reference spells what our domains spell as libvirt's schema wants it. The recording was made without libvirt, which forgives each of
 // these; the comparison does not. Every rule is one kind of difference, applied to the finished tree; none adds or removes a device.
 import type { Devices, Disk, VirtualMachineInstance, VolumeStatus } from '../../../src/api/index.js';
-import { quantityValue } from '../../../src/api/quantity.js';
 import { childOf, type XmlNode } from '../../../src/core/converter/index.js';
 import { busOf } from '../../../src/core/converter/io-threads.js';
 import { nameDisks } from '../../../src/core/converter/steps/disk-names.js';
 import { textEl } from '../../../src/core/converter/xml.js';
+import { claimBytes } from '../../../src/core/storage/disk-images.js';
 
 type Rewrite = (node: XmlNode, vmi: VirtualMachineInstance) => XmlNode;
 
@@ -95,19 +95,16 @@ function withVolumeName(node: XmlNode, { spec, status }: VirtualMachineInstance)
 const statusOf = (statuses: readonly VolumeStatus[] | undefined, name: string): VolumeStatus | undefined =>
   statuses?.find((each) => each.name === name);
 
-const smaller = (sizes: readonly bigint[]): bigint | undefined => [...sizes].sort((a, b) => (a < b ? -1 : 1))[0];
-
 /** Elements of the reference's own that tell its launcher how far an image may grow; ours reads the status. */
 function withSizes(node: XmlNode, { spec, status }: VirtualMachineInstance): XmlNode {
   const name = nameOf(node);
   const disk: Disk | undefined = spec.domain.devices.disks?.find((each) => each.name === name);
   const info = statusOf(status?.volumeStatus, name)?.persistentVolumeClaimInfo;
   if (!info || !(disk?.disk ?? disk?.lun)) return node;
-  const [capacity, request] = [info.capacity?.storage, info.requests?.storage];
-  const limits = capacity === undefined || request === undefined ? [] : [quantityValue(capacity), quantityValue(request)];
+  const hasBoth = info.capacity?.storage !== undefined && info.requests?.storage !== undefined;
   const sizes = [
     ...(info.filesystemOverhead === undefined ? [] : [textEl('filesystemOverhead', info.filesystemOverhead)]),
-    ...(limits.length === 0 ? [] : [textEl('capacity', smaller(limits))]),
+    ...(hasBoth ? [textEl('capacity', claimBytes(info))] : []),
   ];
   return { ...node, children: [...node.children, ...sizes] };
 }
