@@ -3,6 +3,7 @@
 import type { AddVolumeOptions, RemoveVolumeOptions, VirtualMachine, VirtualMachineInstance, Volume } from '../api/index.js';
 import { fail, ok, type Result } from '../base/result.js';
 import type { ClusterConfig } from '../core/config/cluster-config.js';
+import { isHotpluggable } from '../core/storage/hotpluggable.js';
 import { type Decision, firstStatus, type PatchStep } from './decide-vm.js';
 import { badRequest, conflict, type ResourceKind, type StatusError } from './status.js';
 
@@ -44,8 +45,6 @@ const sourceName = ({ dataVolume, persistentVolumeClaim }: AddVolumeOptions['vol
   dataVolume?.name ?? persistentVolumeClaim?.claimName ?? '';
 const isSource = ({ dataVolume, persistentVolumeClaim }: Volume, name: string): boolean =>
   name !== '' && (dataVolume?.name === name || persistentVolumeClaim?.claimName === name);
-const isHotpluggable = ({ dataVolume, persistentVolumeClaim }: Volume): boolean =>
-  dataVolume?.hotpluggable === true || persistentVolumeClaim?.hotpluggable === true;
 
 /** Why the volumes that are there do not allow it. */
 export function volumeFault(volumes: readonly Volume[], request: VolumeRequest): string | undefined {

@@ -3,6 +3,7 @@
 import type { PersistentVolumeClaimInfo, VirtualMachineInstance, Volume } from '../../api/index.js';
 import { quantityValue } from '../../api/quantity.js';
 import { KvError } from '../../base/errors.js';
+import { isHotpluggable } from './hotpluggable.js';
 import { volumeDir } from './paths.js';
 
 export interface DiskImagePlan {
@@ -69,8 +70,7 @@ function ofHost({ name, hostDisk }: Volume): DiskImagePlan[] {
   ];
 }
 
-const isPlugged = ({ persistentVolumeClaim, dataVolume, memoryDump }: Volume): boolean =>
-  (persistentVolumeClaim ?? dataVolume)?.hotpluggable === true || memoryDump !== undefined;
+const isPlugged = (volume: Volume): boolean => isHotpluggable(volume) || volume.memoryDump !== undefined;
 
 /** Images of volumes that are there from the start; a volume shared as a directory has none. */
 export function planDiskImages({ spec, status }: VirtualMachineInstance): DiskImagePlan[] {

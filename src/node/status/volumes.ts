@@ -1,9 +1,10 @@
 // What became of each volume in the guest: which device it is, and for those that were plugged into the running pod, how far they have come.
 // Memory dumps likewise. Pure; everything else in these parts of the status belongs to virt-controller and stays as it is.
 import type { DomainReport, MemoryDumpReport } from '../../api/domain-report.js';
-import type { MemoryStatus, VirtualMachineInstance, Volume, VolumeStatus } from '../../api/index.js';
+import type { MemoryStatus, VirtualMachineInstance, VolumeStatus } from '../../api/index.js';
 import { quantityOf } from '../../api/quantity.js';
 import { metaTime } from '../../base/clock.js';
+import { isHotpluggable } from '../../core/storage/hotpluggable.js';
 import type { PluggedVolumes } from '../disks/hotplug-disks.js';
 import { text } from '../text.js';
 
@@ -29,19 +30,16 @@ export interface DiskReport {
   readonly spec: Pick<DomainReport['spec'], 'disks' | 'memoryDump'>;
 }
 
-/** Disks that come by an attachment pod also where the guest starts with them. */
-const isPlug = ({ persistentVolumeClaim, dataVolume }: Volume): boolean => (persistentVolumeClaim ?? dataVolume)?.hotpluggable === true;
-
 const THERE: ReadonlySet<string> = new Set(['MountedToPod', 'Ready']);
 
-/** Volumes that a guest must have when it starts, and whose way to the launcher is not done. */
+/** Volumes that a guest must have when it starts though they come by an attachment pod, and whose way to the launcher is not done. */
 export function awaitedPlugs({ spec, status }: VirtualMachineInstance): string[] {
   const phases = new Map((status?.volumeStatus ?? []).map(({ name, phase = '' }) => [name, phase]));
-  const names = (spec.volumes ?? []).filter(isPlug).map(({ name }) => name);
+  const names = (spec.volumes ?? []).filter(isHotpluggable).map(({ name }) => name);
   return names.filter((name) => !THERE.has(phases.get(name) ?? ''));
 }
 
-export const hasPlugs = ({ spec }: VirtualMachineInstance): boolean => (spec.volumes ?? []).some(isPlug);
+export const hasPlugs = ({ spec }: VirtualMachineInstance): boolean => (spec.volumes ?? []).some(isHotpluggable);
 
 export function nextVolumeStatus(vmi: VirtualMachineInstance, domain: DiskReport, facts?: VolumeFacts): VolumeStatus[] {
   const disks = new Map(domain.spec.disks.map((disk) => [disk.name, disk]));

@@ -3,6 +3,7 @@
 import { posix } from 'node:path';
 import type { PodVolume, VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
+import { isHotpluggable } from '../../core/storage/hotpluggable.js';
 import {
   accessCredentialDir,
   type ConfigKind,
@@ -25,8 +26,7 @@ interface Situation {
 type Source = (volume: Volume, at: Situation) => Parts | undefined;
 
 export const isHotplugged = (vmi: VirtualMachineInstance, volume: Volume): boolean =>
-  volume.persistentVolumeClaim?.hotpluggable === true ||
-  volume.dataVolume?.hotpluggable === true ||
+  isHotpluggable(volume) ||
   volume.memoryDump !== undefined ||
   (vmi.status?.volumeStatus?.some((status) => status.name === volume.name && status.hotplugVolume !== undefined) ?? false);
 

@@ -9,6 +9,7 @@ import type {
   Volume,
 } from '../../api/index.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
+import { isHotpluggable } from '../../core/storage/hotpluggable.js';
 import { deepEqual, guarded } from '../../runtime/patch.js';
 import type { JsonPatchOperation } from '../../runtime/types.js';
 
@@ -21,10 +22,6 @@ export const listsOf = ({ volumes = [], domain }: VirtualMachineInstanceSpec): L
 
 const named = <T extends { name: string }>(list: readonly T[], name: string): T | undefined => list.find((each) => each.name === name);
 const without = <T extends { name: string }>(list: readonly T[], name: string): T[] => list.filter((each) => each.name !== name);
-
-/** Claims that may come and go; memory dumps have a way of their own. */
-export const isHotpluggable = ({ persistentVolumeClaim, dataVolume }: Volume): boolean =>
-  (persistentVolumeClaim ?? dataVolume)?.hotpluggable === true;
 
 /** Still on its way out of the guest: what takes its name has to wait. */
 export const isLeaving = ({ spec, status }: VirtualMachineInstance, name: string): boolean =>

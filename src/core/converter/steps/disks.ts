@@ -2,6 +2,7 @@
 import type { Disk, Volume, VolumeStatus } from '../../../api/index.js';
 import { KvError } from '../../../base/errors.js';
 import { pciAddressOf } from '../../devices/index.js';
+import { isHotpluggable } from '../../storage/hotpluggable.js';
 import { RESERVATION_SOCKET } from '../../storage/paths.js';
 import { assignThreads, busOf, type DiskThread } from '../io-threads.js';
 import type { Scope } from '../scope.js';
@@ -71,9 +72,6 @@ function isPresent(disk: Disk, statuses: readonly VolumeStatus[], scope: Pick<Sc
   if (!status.hotplugVolume) return true;
   return !scope.migrationTarget && (status.phase === 'MountedToPod' || status.phase === 'Ready');
 }
-
-const isHotpluggable = ({ persistentVolumeClaim, dataVolume }: Volume): boolean =>
-  (persistentVolumeClaim ?? dataVolume)?.hotpluggable === true;
 
 function diskNode(part: DiskPart, scope: Pick<Scope, Needs>): XmlNode {
   const { disk, source } = part;
