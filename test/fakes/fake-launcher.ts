@@ -17,6 +17,8 @@ export interface FakeLauncher {
   onDelete: (() => void) | undefined;
   /** The guest ignores the power button. */
   isDeaf: boolean;
+  /** Its libvirt never says what the domain is. */
+  isStuck: boolean;
   /** libvirt is up: the socket gets its final name. */
   publish(): Promise<void>;
   set(status: DomainState, reason?: string, spec?: Partial<DomainReport['spec']>): Promise<void>;
@@ -59,6 +61,7 @@ export async function startFakeLauncher(options: FakeLauncherOptions): Promise<F
     syncError: undefined,
     onDelete: undefined,
     isDeaf: false,
+    isStuck: false,
     publish: () => rename(join(sockets, 'launcher-init-sock'), join(sockets, 'launcher-sock')),
     async set(status, reason, spec) {
       const known = launcher.domain ?? base;
@@ -96,7 +99,7 @@ export async function startFakeLauncher(options: FakeLauncherOptions): Promise<F
       launcher.domain = undefined;
     }),
     pauseVirtualMachine: command('pause', () => assign('Paused', 'User')),
-    getDomain: async () => launcher.domain,
+    getDomain: () => (launcher.isStuck ? new Promise(() => undefined) : Promise.resolve(launcher.domain)),
     ping: async () => undefined,
   };
   server = await serveCmd(join(sockets, 'launcher-init-sock'), handlers);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeVmi } from '../../../test/builders/node-vm.js';
 import type { KubeVirt, Plugin } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
+import { STUCK } from '../../base/steps.js';
 import { clusterConfig } from '../../core/config/cluster-config.js';
 import { failureOf, fatalPhase } from './failure.js';
 import { syncOptions } from './sync-options.js';
@@ -28,6 +29,21 @@ describe('failureOf', () => {
       { reason: 'Synchronizing with the Domain failed.', message: "QEMU said: qemu: locked, open '/disk.img'" },
     ],
     ['a silent launcher is no news', new KvError('LauncherUnreachable', 'x'), nodeVmi(), 0, undefined],
+    ['a slow one neither', new KvError('Timeout', 'no answer'), nodeVmi(), 0, undefined],
+    [
+      'but where it is stuck is',
+      new KvError('Timeout', 'Sync was not done; it was at: start domain x', { reason: STUCK }),
+      nodeVmi(),
+      0,
+      { reason: STUCK, message: 'Sync was not done; it was at: start domain x' },
+    ],
+    [
+      'words without end are cut',
+      new KvError('Libvirt', 'x'.repeat(10_000_000)),
+      nodeVmi(),
+      0,
+      { reason: 'Synchronizing with the Domain failed.', message: 'x'.repeat(4096) },
+    ],
     ['a lost race keeps what was shown', new KvError('Conflict', 'x'), shown, 0, { reason: 'Old', message: 'old' }],
     ['a side container may be late', notReady, nodeVmi(), 59_000, undefined],
     ['but not for ever', notReady, nodeVmi(), 61_000, { reason: 'ContainerDiskNotReady', message: 'no disk' }],

@@ -5,6 +5,7 @@ import type { DomainReport } from '../../api/domain-report.js';
 import type { ObjectKey } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError, messageOf } from '../../base/errors.js';
+import { STUCK } from '../../base/steps.js';
 import { isInPod, readCgroups } from '../../linux/cgroup.js';
 import { isListening, peerOf } from '../../linux/peercred.js';
 import { isSameProcess, readProcess } from '../../linux/proc.js';
@@ -90,7 +91,10 @@ export class Launchers {
     } catch (err) {
       if (!hasCode(err, 'LauncherUnreachable', 'Timeout', 'NotFound')) throw err;
       ctx.log.debug({ err: messageOf(err) }, 'Launcher not reached');
-      await this.#giveUpAfterGrace(ctx, launcher);
+      if (!hasCode(err, 'Timeout')) return this.#giveUpAfterGrace(ctx, launcher);
+      // It listens: busy, or with a libvirt that is. Its guest may run, and is not given up while it does.
+      answered(launcher);
+      if (err.reason === STUCK) throw err;
     }
   }
 
