@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { useOwnFolder } from './tools/run/own-folder.js';
+
+useOwnFolder((line) => console.error(line));
 
 // One project a layer: `unit` is pure and quick; `fuzz` takes half a minute: damaged input, and load; `host` needs root; `apiserver` and `e2e` need the local cluster.
-const shared = { pool: 'forks' as const, maxWorkers: 2 };
+const shared = { pool: 'forks' as const, maxWorkers: 2, setupFiles: ['test/fakes/scratch-setup.ts'] };
 const project = (name: string, include: string[], testTimeout: number, rest = {}) => ({
   extends: true as const,
   test: { ...shared, name, include, testTimeout, hookTimeout: testTimeout, ...rest },

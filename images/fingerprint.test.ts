@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../test/fakes/scratch.js';
 import { fingerprint, treeHash } from './fingerprint.js';
 
 describe('fingerprint', () => {
@@ -15,11 +15,10 @@ describe('fingerprint', () => {
 describe('treeHash', () => {
   let dir: string;
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), 'tree-'));
+    dir = scratchDir();
     mkdirSync(join(dir, 'sub'));
     writeFileSync(join(dir, 'sub', 'a'), 'one');
   });
-  afterEach(() => rmSync(dir, { recursive: true }));
 
   it.each<[string, () => void]>([
     ['a content', () => writeFileSync(join(dir, 'sub', 'a'), 'two')],

@@ -1,8 +1,8 @@
 // Keys and passwords on their way into the guest: who gets what, when it is done again, what is reported.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../test/fakes/scratch.js';
 import type { VirtualMachineInstance } from '../api/index.js';
 import type { Clock } from '../base/clock.js';
 import { makeCtx } from '../base/context.js';
@@ -72,7 +72,7 @@ describe('AccessCredentials', () => {
   };
 
   beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'credentials-'));
+    dir = scratchDir();
     for (const [secret, file, text] of [
       ['keys', 'a', 'ssh-ed25519 A'],
       ['more', 'b', 'ssh-rsa C'],
@@ -112,7 +112,6 @@ describe('AccessCredentials', () => {
   });
   afterEach(async () => {
     credentials.setAgent(false);
-    await rm(dir, { recursive: true });
   });
 
   it('sets keys and passwords when the agent comes, and says so', async () => {

@@ -1,8 +1,7 @@
 // Disks follow their claims: images before the start, the running guest by libvirt. The images are real files, qemu-img is only recorded.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   DOMAIN,
   domainXml,
@@ -11,6 +10,7 @@ import {
   guestVmi,
   preparedOf,
 } from '../../test/fakes/fake-launcher-parts.js';
+import { scratchDir } from '../../test/fakes/scratch.js';
 import type { PersistentVolumeClaimInfo, VirtualMachineInstance } from '../api/index.js';
 import { systemClock } from '../base/clock.js';
 import { makeCtx } from '../base/context.js';
@@ -39,10 +39,9 @@ describe('before the start', () => {
   let dir: string;
   let ran: string[];
   beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'grow-'));
+    dir = scratchDir();
     ran = [];
   });
-  afterEach(() => rm(dir, { recursive: true }));
   const run = async (_: unknown, command: string, args: readonly string[]) => {
     ran.push([command, ...args].join(' '));
     return { stdout: '', stderr: '' };

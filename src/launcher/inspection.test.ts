@@ -1,11 +1,11 @@
 // Questions about the guest against the fake libvirt, and what becomes of libvirt's answers.
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { DOMAIN, type FakeLauncherParts, fakeLauncherParts, guestVmi } from '../../test/fakes/fake-launcher-parts.js';
+import { scratchDir } from '../../test/fakes/scratch.js';
 import { systemClock } from '../base/clock.js';
 import { makeCtx } from '../base/context.js';
 import { silentLogger } from '../base/logger.js';
@@ -23,14 +23,13 @@ let inspection: Inspection;
 let dump: MemoryDump;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'inspection-'));
+  dir = scratchDir();
   parts = await fakeLauncherParts();
   await parts.manager.sync(guestVmi());
   const { session, agent, record, reporter } = parts;
   inspection = new Inspection({ ctx, session, agent, record, domain: DOMAIN, firmwareDir: dir, collectsVmStats: true });
   dump = new MemoryDump({ ctx, session, record, reporter, domain: DOMAIN, root: dir });
 });
-afterEach(() => rm(dir, { recursive: true }));
 
 const handlers = () => {
   const { manager, lifecycle, guest, agent, reporter, session, record, source, target } = parts;

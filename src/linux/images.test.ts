@@ -1,8 +1,8 @@
 // The image tools: what they ask of qemu-img and xorrisofs, and what they read from an image themselves.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../test/fakes/scratch.js';
 import { systemClock } from '../base/clock.js';
 import { makeCtx } from '../base/context.js';
 import { KvError } from '../base/errors.js';
@@ -14,9 +14,8 @@ import { createQcow2, detectImageFormat } from './qemu-img.js';
 const ctx = makeCtx(new AbortController().signal, silentLogger, systemClock);
 let dir: string;
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'images-'));
+  dir = scratchDir();
 });
-afterEach(() => rm(dir, { recursive: true }));
 
 /** A tool that notes its command line and writes the image it is told to. */
 function tool(commands: string[][]): Run {

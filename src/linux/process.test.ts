@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../test/fakes/scratch.js';
 import { cgroupPath, cgroupVersion, isInPod, parseCgroups, pidsOfPod } from './cgroup.js';
 import { isListening, peerOf } from './peercred.js';
 import { isSameProcess, listPids, readCommandLine, readProcess } from './proc.js';
@@ -12,9 +12,8 @@ import { isSameProcess, listPids, readCommandLine, readProcess } from './proc.js
 let dir: string;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'proc-'));
+  dir = scratchDir();
 });
-afterEach(() => rm(dir, { recursive: true, force: true }));
 
 describe('proc', () => {
   it('knows a process by pid and start time', async () => {

@@ -1,10 +1,10 @@
 // The way of a descriptor from one process to another, with plain files in the place of sockets: those take rights (test/host).
 import { closeSync, existsSync, openSync, readlinkSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../test/fakes/scratch.js';
 import { messageOf } from '../base/errors.js';
 import { sendDescriptor } from './ffi-sockets.js';
 import { descriptorOf, dial } from './peercred.js';
@@ -15,7 +15,7 @@ let path: string;
 let inbox: RouterSocketInbox;
 let failures: string[];
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'inbox-'));
+  dir = scratchDir();
   path = join(dir, 'sock');
   failures = [];
   inbox = new RouterSocketInbox();
@@ -23,7 +23,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   inbox.close();
-  await rm(dir, { recursive: true, force: true });
 });
 
 const hungUp = (connection: Socket): Promise<void> =>

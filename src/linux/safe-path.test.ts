@@ -1,22 +1,20 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../test/fakes/scratch.js';
 import { existsBeneath, openBeneath, withBeneath } from './safe-path.js';
 
 let dir: string;
 let root: string;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'safe-path-'));
+  dir = scratchDir();
   root = join(dir, 'root');
   await mkdir(join(root, 'run', 'app'), { recursive: true });
   await mkdir(join(root, 'var'));
   await writeFile(join(root, 'run', 'app', 'file'), 'inside');
   await writeFile(join(dir, 'secret'), 'outside');
 });
-
-afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const read = (inside: string): Promise<string> => withBeneath(root, inside, (found) => readFile(found.path, 'utf8'));
 

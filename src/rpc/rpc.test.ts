@@ -1,8 +1,8 @@
 // Both services over real unix sockets: arguments and results survive, errors keep their code, a missing peer is LauncherUnreachable.
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../test/fakes/scratch.js';
 import type { DomainReport } from '../api/domain-report.js';
 import type { VirtualMachineInstance } from '../api/index.js';
 import { KvError } from '../base/errors.js';
@@ -30,11 +30,10 @@ const report: DomainReport = {
 let dir: string;
 const cleanups: (() => Promise<void> | void)[] = [];
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'rpc-'));
+  dir = scratchDir();
 });
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-  await rm(dir, { recursive: true });
 });
 
 async function connect(handlers: CmdHandlers): Promise<CmdClient> {

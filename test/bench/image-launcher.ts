@@ -2,12 +2,12 @@
 // its own, as user 107. For benchmarks: tells when it became ready and what its processes take, and answers commands.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { chmod, chown, copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KvError } from '../../src/base/errors.js';
 import { type CmdClient, createCmdClient } from '../../src/rpc/index.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { familyOf, type ProcessMemory, processMemory } from './memory.js';
 
 export const QEMU_USER = 107;
@@ -87,7 +87,7 @@ export class ImageLauncher {
 
   /** `root` is the image's file system; nothing is written to it. `program` takes the place of the image's bundle. */
   static async start(root: string, { program, prepare }: Options = {}): Promise<ImageLauncher> {
-    const dir = await mkdtemp(join(tmpdir(), 'image-launcher-'));
+    const dir = scratchDir();
     await chmod(dir, 0o755);
     for (const sub of ['root', 'run']) await mkdir(join(dir, sub));
     for (const sub of DIRS) {

@@ -1,8 +1,8 @@
-import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '../../src/api/index.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { AuditTail, component, countWrites, isHeartbeat, isOurs, parseAudit, type Write } from './audit.js';
 import { describe as describeIdle } from './idle.js';
 import { isInPod, mappingsOfSize, parseSmapsRollup, programName, startOf, totalOf } from './memory.js';
@@ -80,22 +80,18 @@ describe('audit log', () => {
   });
 
   it('follows the file: only what is new, whole lines, and a new file from its start', () => {
-    const dir = mkdtempSync(join(tmpdir(), 'audit-'));
+    const dir = scratchDir();
     const file = join(dir, 'audit.log');
-    try {
-      writeFileSync(file, `${line()}\n`);
-      const tail = new AuditTail(file);
-      expect(tail.read()).toEqual([]);
-      appendFileSync(file, `${line({ verb: 'create' })}\n${line({ verb: 'delete' }).slice(0, 30)}`);
-      expect(tail.read().map(({ verb }) => verb)).toEqual(['create']);
-      appendFileSync(file, `${line({ verb: 'delete' }).slice(30)}\n`);
-      expect(tail.read().map(({ verb }) => verb)).toEqual(['delete']);
-      renameSync(file, `${file}.1`);
-      writeFileSync(file, `${line({ verb: 'update' })}\n`);
-      expect(tail.read().map(({ verb }) => verb)).toEqual(['update']);
-    } finally {
-      rmSync(dir, { recursive: true });
-    }
+    writeFileSync(file, `${line()}\n`);
+    const tail = new AuditTail(file);
+    expect(tail.read()).toEqual([]);
+    appendFileSync(file, `${line({ verb: 'create' })}\n${line({ verb: 'delete' }).slice(0, 30)}`);
+    expect(tail.read().map(({ verb }) => verb)).toEqual(['create']);
+    appendFileSync(file, `${line({ verb: 'delete' }).slice(30)}\n`);
+    expect(tail.read().map(({ verb }) => verb)).toEqual(['delete']);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, `${line({ verb: 'update' })}\n`);
+    expect(tail.read().map(({ verb }) => verb)).toEqual(['update']);
   });
 
   it('tells heartbeats from the rest', () => {

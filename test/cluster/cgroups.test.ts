@@ -1,8 +1,8 @@
 // Which version of control groups a machine has, and what is asked of each; the version 2 tree is played in a plain folder.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../fakes/scratch.js';
 import { adoptInto, createCgroups, detectCgroups, nodeCgroup, usableControllers } from './cgroups.js';
 
 describe('detectCgroups', () => {
@@ -40,9 +40,8 @@ describe('usableControllers', () => {
 describe('createCgroups', () => {
   let mount: string;
   beforeEach(() => {
-    mount = mkdtempSync(join(tmpdir(), 'cgroup-'));
+    mount = scratchDir();
   });
-  afterEach(() => rmSync(mount, { recursive: true }));
 
   it('version 2: delegates the controllers down to the nodes and makes a leaf for our own processes', () => {
     writeFileSync(join(mount, 'cgroup.controllers'), 'cpu memory pids\n');

@@ -1,15 +1,16 @@
 // The small decisions of the cluster tool, as tables: addresses, images, mounts, health, builds, waiting, locking.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { scratchDir } from '../fakes/scratch.js';
 import { overlaps } from './addresses.js';
 import { MODULES, moduleKey } from './binaries.js';
 import { clusterConfig } from './config.js';
-import { holdersOf, mountsBelow } from './down.js';
+import { holdersOf } from './down.js';
 import { notReadyReason, unreadyReason } from './health.js';
 import { importedNames, remember } from './images.js';
 import { withLock } from './lock.js';
+import { mountsBelow } from './mounts.js';
 import { findConflict, renderHostNft, renderNodeNft } from './network.js';
 import { renderImage, renderTar } from './oci-tar.js';
 import { seconds } from './progress.js';
@@ -186,14 +187,7 @@ describe('waitFor', () => {
 });
 
 describe('withLock', () => {
-  const inDir = async (work: (file: string) => Promise<void>) => {
-    const dir = mkdtempSync(join(tmpdir(), 'lock-'));
-    try {
-      await work(join(dir, 'lock'));
-    } finally {
-      rmSync(dir, { recursive: true });
-    }
-  };
+  const inDir = (work: (file: string) => Promise<void>) => work(join(scratchDir(), 'lock'));
 
   it('lets one in at a time', () =>
     inDir(async (file) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { readCgroupLayout, removeCgroups } from './cgroups.js';
 import type { ClusterConfig } from './config.js';
 import { withLock } from './lock.js';
+import { mountsBelow } from './mounts.js';
 import { removeHostNetwork } from './network.js';
 import { removeMadeDirs, stopNode } from './node.js';
 import { findUnrecorded, readCommandLines, readRecords, recordOf, removeRecord } from './process-records.js';
@@ -59,15 +60,6 @@ function removeState(config: ClusterConfig): void {
 async function unmountBelow(dir: string): Promise<void> {
   const points = mountsBelow(dir, readFileSync('/proc/self/mounts', 'utf8'));
   for (const point of points) await run(['umount', '-l', point]);
-}
-
-/** Deepest first. /proc escapes blanks as \040. */
-export function mountsBelow(dir: string, mounts: string): string[] {
-  return mounts
-    .split('\n')
-    .flatMap((line) => line.split(' ')[1]?.replaceAll('\\040', ' ') ?? [])
-    .filter((point) => point.startsWith(`${dir}/`))
-    .sort((a, b) => b.length - a.length);
 }
 
 interface LoopDevice {

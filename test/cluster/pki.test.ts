@@ -1,19 +1,18 @@
 // The certificates as other programs see them: signed by the right authority, with the names that clients ask for.
 import { createPublicKey, X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { scratchDir } from '../fakes/scratch.js';
 import { clusterConfig } from './config.js';
 import { ensurePki } from './pki.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'pki-'));
+const dir = scratchDir();
 const config = clusterConfig({ KUBEVIRT_TS_CLUSTER_DIR: dir });
 const read = (file: string) => readFileSync(join(config.pkiDir, file));
 const cert = (file: string) => new X509Certificate(read(`${file}.crt`));
 
 beforeAll(() => ensurePki(config));
-afterAll(() => rmSync(dir, { recursive: true }));
 
 it.each([
   ['apiserver', 'ca'],

@@ -1,9 +1,9 @@
 // Records must never let a stranger's process be taken for ours: the parsing and the comparison, with a real process as proof.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../fakes/scratch.js';
 import {
   findUnrecorded,
   isAlive,
@@ -60,9 +60,8 @@ describe('parseRecord', () => {
 describe('records on disk', () => {
   let dir: string;
   beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), 'records-'));
+    dir = scratchDir();
   });
-  afterEach(() => rmSync(dir, { recursive: true }));
 
   it('are written, read, listed and removed; a broken one is left out', () => {
     writeRecord(dir, record);

@@ -1,13 +1,13 @@
 // The launcher image's libvirt on this machine: its daemon in the image's root file system, in namespaces of its own, so that nothing of it is
 // left behind. Needs root.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KvError } from '../../src/base/errors.js';
 import { silentLogger } from '../../src/base/logger.js';
 import { type Connection, createLibvirt } from '../../src/libvirt/index.js';
+import { scratchDir } from '../fakes/scratch.js';
 
 /** The launcher's user. */
 const USER = 107;
@@ -33,7 +33,7 @@ export interface ImageLibvirt {
 
 export async function startImageLibvirt(root: string): Promise<ImageLibvirt> {
   if (process.getuid?.() !== 0) throw new KvError('Invalid', "the image's libvirt runs in namespaces of its own, which takes root");
-  const scratch = mkdtempSync(join(tmpdir(), 'kubevirt-ts-libvirt-'));
+  const scratch = scratchDir();
   for (const dir of [scratch, join(scratch, 'run'), join(scratch, 'libvirt')]) {
     mkdirSync(dir, { recursive: true });
     chownSync(dir, USER, USER);
@@ -46,9 +46,9 @@ export async function startImageLibvirt(root: string): Promise<ImageLibvirt> {
   const libvirt = createLibvirt(silentLogger);
   try {
     const conn = await libvirt.open(`qemu+unix:///session?socket=${await socketOf(child, scratch)}`);
-    return { conn, stop: async () => await stop(child, scratch, () => conn.close().then(() => libvirt.shutdown())) };
+    return { conn, stop: async () => await stop(child, () => conn.close().then(() => libvirt.shutdown())) };
   } catch (err) {
-    await stop(child, scratch, () => libvirt.shutdown());
+    await stop(child, () => libvirt.shutdown());
     throw err;
   }
 }
@@ -69,7 +69,7 @@ async function socketOf(child: ChildProcess, scratch: string): Promise<string> {
 const childrenOf = (pid: number | undefined): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 
-async function stop(child: ChildProcess, scratch: string, disconnect: () => Promise<void>): Promise<void> {
+async function stop(child: ChildProcess, disconnect: () => Promise<void>): Promise<void> {
   await disconnect();
   if (child.exitCode === null && child.signalCode === null) {
     const over = new Promise((resolve) => child.once('exit', resolve));
@@ -79,5 +79,4 @@ async function stop(child: ChildProcess, scratch: string, disconnect: () => Prom
     if (first.length === 0) child.kill('SIGKILL');
     await over;
   }
-  rmSync(scratch, { recursive: true, force: true });
 }

@@ -1,21 +1,17 @@
 // Whether domains are valid by libvirt's own schema, the one that the launcher image carries. One xmllint judges all of them.
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KvError } from '../../src/base/errors.js';
+import { scratchDir } from '../fakes/scratch.js';
 
 /** Of each document, in order: undefined when it is valid, else what is wrong with it. */
 export async function validate(schema: string, documents: readonly string[]): Promise<(string | undefined)[]> {
-  const dir = mkdtempSync(join(tmpdir(), 'kubevirt-ts-domains-'));
-  try {
-    const names = documents.map((_, i) => `${i}.xml`);
-    for (const [i, name] of names.entries()) writeFileSync(join(dir, name), documents[i] ?? '');
-    const said = await xmllint(['--noout', '--relaxng', schema, ...names], dir);
-    return names.map((name) => verdict(name, said));
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+  const dir = scratchDir();
+  const names = documents.map((_, i) => `${i}.xml`);
+  for (const [i, name] of names.entries()) writeFileSync(join(dir, name), documents[i] ?? '');
+  const said = await xmllint(['--noout', '--relaxng', schema, ...names], dir);
+  return names.map((name) => verdict(name, said));
 }
 
 function verdict(name: string, said: readonly string[]): string | undefined {

@@ -1,8 +1,8 @@
 // Container images that no guest can start from, written as archives and loaded into the cluster's nodes: for tests of what is said then.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderImage, type TarEntry } from '../cluster/oci-tar.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { cluster } from './harness.js';
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
@@ -38,17 +38,13 @@ export type BrokenImages = Readonly<Record<keyof typeof CONTENT, string>>;
 
 /** Their names in the cluster. */
 export async function loadBrokenImages(): Promise<BrokenImages> {
-  const dir = mkdtempSync(join(tmpdir(), 'broken-images-'));
-  try {
-    const names = Object.entries(CONTENT).map(async ([what, entries]) => {
-      const name = `localhost/kubevirt-ts/broken-${what.toLowerCase()}:1`;
-      const file = join(dir, `${what}.tar`);
-      writeFileSync(file, renderImage({ name, architecture: ARCHITECTURES[process.arch] ?? process.arch, entries, entrypoint: ['/none'] }));
-      await (await cluster()).load(file);
-      return [what, name] as const;
-    });
-    return Object.fromEntries(await Promise.all(names)) as BrokenImages;
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+  const dir = scratchDir();
+  const names = Object.entries(CONTENT).map(async ([what, entries]) => {
+    const name = `localhost/kubevirt-ts/broken-${what.toLowerCase()}:1`;
+    const file = join(dir, `${what}.tar`);
+    writeFileSync(file, renderImage({ name, architecture: ARCHITECTURES[process.arch] ?? process.arch, entries, entrypoint: ['/none'] }));
+    await (await cluster()).load(file);
+    return [what, name] as const;
+  });
+  return Object.fromEntries(await Promise.all(names)) as BrokenImages;
 }

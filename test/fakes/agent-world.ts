@@ -1,7 +1,6 @@
 // The node agent's reconcile of one VM around a launcher that speaks the real protocol over real sockets; only Linux work is left out. Tests set
 // what the world is like (fields that are not readonly), reconcile, and look at what came of it.
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubeVirt, VirtualMachineInstance } from '../../src/api/index.js';
 import type { Clock } from '../../src/base/clock.js';
@@ -18,6 +17,7 @@ import type { Next, Reconcile, Store } from '../../src/runtime/types.js';
 import { NODE, nodeVmi, POD_UID, UID } from '../builders/node-vm.js';
 import { frozen } from '../builders/objects.js';
 import { type FakeLauncher, makePodDirs, startFakeLauncher } from './fake-launcher.js';
+import { scratchDir } from './scratch.js';
 
 export const KEY = 'default/vm';
 const EMULATION = clusterConfig({
@@ -49,7 +49,7 @@ export class AgentWorld {
   }
 
   static async create(): Promise<AgentWorld> {
-    const dir = await mkdtemp(join(tmpdir(), 'kv-agent-'));
+    const dir = scratchDir();
     let world: AgentWorld | undefined;
     const launcher = await startFakeLauncher({ podsDir: join(dir, 'pods'), now: () => world?.now ?? 0 });
     world = new AgentWorld(dir, launcher);

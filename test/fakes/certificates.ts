@@ -1,9 +1,9 @@
 // Throw-away certificates for tests of servers and clients, made by the openssl command. One CA a call; leaf certificates carry a
 // common name and are valid for 127.0.0.1. Used by unit tests only.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { scratchDir } from './scratch.js';
 
 export interface TestCertificate {
   readonly certFile: string;
@@ -22,7 +22,7 @@ const openssl = (...args: readonly string[]): void => {
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
 export function testCa(commonName = 'test-ca'): TestCa {
-  const dir = mkdtempSync(join(tmpdir(), 'kv-certs-'));
+  const dir = scratchDir();
   const caKey = join(dir, 'ca.key');
   const caCert = join(dir, 'ca.crt');
   openssl('req', '-x509', ...newKey, '-keyout', caKey, '-out', caCert, '-subj', `/CN=${commonName}`, '-days', '1');

@@ -1,24 +1,13 @@
 // Permission to use a block device, given to and taken from a running process for real, in groups of both versions that allow nothing: opening
 // a device that nobody drives fails in another way than opening one that is forbidden.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import {
-  closeSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { changeDevices, changeDevicesOf, type DeviceGroup } from '../../src/linux/device-access.js';
 import { attachDeviceProgram, deviceProgramsOf, loadDeviceProgram } from '../../src/linux/ffi-bpf.js';
+import { scratchDir } from '../fakes/scratch.js';
 
 const DEVICE = { major: 252, minor: 300 };
 /** As a container runtime guards its containers: character devices only. */
@@ -60,7 +49,7 @@ async function opening(): Promise<string> {
 }
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'kv-device-'));
+  dir = scratchDir();
   execFileSync('mknod', [join(dir, 'node'), 'b', String(DEVICE.major), String(DEVICE.minor)]);
 });
 
@@ -68,7 +57,6 @@ afterEach(async () => {
   child.kill('SIGKILL');
   while (readFileSync(join(group, 'cgroup.procs'), 'utf8') !== '') await sleep(5);
   rmdirSync(group);
-  rmSync(dir, { recursive: true });
 });
 
 async function comesAndGoes(change: (allow: boolean) => Promise<void>): Promise<void> {

@@ -1,11 +1,11 @@
 // The tiny guest on real QEMU, without cluster or libvirt: what other tests and users' manifests rely on.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { launcherRoot, tinyDisk } from '../../images/main.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { Guest, type GuestOptions } from '../guests/guest.js';
 
 const IMAGES_MS = 900_000;
@@ -23,13 +23,12 @@ beforeAll(async () => {
 }, IMAGES_MS);
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'tiny-'));
+  dir = scratchDir();
 });
 
 afterEach(async () => {
   await guest?.kill();
   guest = undefined;
-  rmSync(dir, { recursive: true, force: true });
 });
 
 async function start(options: Partial<GuestOptions>): Promise<Guest> {

@@ -1,9 +1,9 @@
 // What each binding's guest is told by DHCP and what its card looks like, with a real launcher and the node agent's phase 1: bridge with
 // and without addresses of the pod, MAC, MTU, names, routes, several links, and cards that come and go while the guest runs.
 import { readFile } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
-import { checkPrerequisites, removeBundle } from './launcher-pod.js';
+import { checkPrerequisites } from './launcher-pod.js';
 import { askWord, serveWord } from './namespaces.js';
 import { dhclient, NetworkedPod, networkedGuest } from './networked-pod.js';
 
@@ -26,7 +26,6 @@ const pod = { interface: { name: 'default', bridge: {} }, network: { name: 'defa
 
 let networked: NetworkedPod;
 beforeAll(checkPrerequisites);
-afterAll(removeBundle);
 afterEach(() => networked.remove());
 
 /** QEMU's network cards, as its command line or a hotplug names them. */

@@ -1,9 +1,9 @@
 // Disks that change behind a guest's back: images that follow their claims, and the disk with metrics. Libvirt and QEMU are real.
 import { chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
-import { checkPrerequisites, emptyGuest, LauncherPod, removeBundle } from './launcher-pod.js';
+import { checkPrerequisites, emptyGuest, LauncherPod } from './launcher-pod.js';
 
 const WAIT = { timeout: 30_000, interval: 50 };
 const QEMU_USER = 107;
@@ -11,7 +11,6 @@ const MIB = 1024 ** 2;
 let pod: LauncherPod;
 
 beforeAll(checkPrerequisites);
-afterAll(removeBundle);
 afterEach(async () => {
   await pod.remove();
 });

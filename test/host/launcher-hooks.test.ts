@@ -4,10 +4,10 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import { fakeHookSidecar, type HookAnswers, type SidecarIdentity } from '../fakes/fake-hook-sidecar.js';
-import { checkPrerequisites, emptyGuest, LauncherPod, removeBundle } from './launcher-pod.js';
+import { checkPrerequisites, emptyGuest, LauncherPod } from './launcher-pod.js';
 
 const WAIT = { timeout: 20_000, interval: 50 };
 const QEMU_USER = 107;
@@ -16,7 +16,6 @@ const vmi = emptyGuest();
 let pod: LauncherPod;
 const closes: (() => void)[] = [];
 beforeAll(checkPrerequisites);
-afterAll(removeBundle);
 afterEach(async () => {
   for (const close of closes.splice(0)) close();
   await pod.remove();

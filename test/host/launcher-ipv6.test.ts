@@ -2,12 +2,12 @@
 // the guest's place the kernel's own autoconfiguration, rdisc6 and ISC's client.
 import { readdir, readlink } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ROUTER_ADVERTISEMENT } from '../../src/core/network/dhcp/router-advertisement.js';
 import { bindToDevice } from '../../src/linux/ffi.js';
 import { icmp6SocketOf } from '../../src/linux/ffi-sockets.js';
 import { asDatagramSocket, ICMP6_PORT } from '../../src/linux/router-socket.js';
-import { checkPrerequisites, removeBundle } from './launcher-pod.js';
+import { checkPrerequisites } from './launcher-pod.js';
 import { askWord, serveWord, type TestNs } from './namespaces.js';
 import { dhclient, NetworkedPod, networkedGuest } from './networked-pod.js';
 
@@ -33,7 +33,6 @@ const masquerade = () =>
 
 let networked: NetworkedPod;
 beforeAll(checkPrerequisites);
-afterAll(removeBundle);
 afterEach(() => networked.remove());
 
 async function guestOfRunningPod(): Promise<TestNs> {

@@ -2,7 +2,7 @@
 // through it all; what it has in memory and on its disks shows whether it is the same afterwards.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
-import { checkPrerequisites, type LauncherPod, removeBundle } from './launcher-pod.js';
+import { checkPrerequisites, type LauncherPod } from './launcher-pod.js';
 import { Console, migrating, movingGuest, options, startPod, Way } from './migration-pods.js';
 
 const WAIT = { timeout: 40_000, interval: 50 };
@@ -30,7 +30,6 @@ afterAll(async () => {
   console_?.close();
   await way.close();
   await Promise.all(pods.map((pod) => pod.remove()));
-  await removeBundle();
 });
 
 /** A new pod that waits for the guest, and the way to it. */

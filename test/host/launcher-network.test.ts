@@ -2,10 +2,10 @@
 // is told by DHCP is in launcher-bindings.test.ts.
 import { chmod, mkdir, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import type { LauncherInterface } from '../../src/core/network/caches.js';
-import { checkPrerequisites, emptyGuest, LauncherPod, removeBundle } from './launcher-pod.js';
+import { checkPrerequisites, emptyGuest, LauncherPod } from './launcher-pod.js';
 
 const WAIT = { timeout: 20_000, interval: 50 };
 const MAC = '02:11:22:33:44:55';
@@ -51,7 +51,6 @@ function networkedGuest(): VirtualMachineInstance {
 
 let pod: LauncherPod;
 beforeAll(checkPrerequisites);
-afterAll(removeBundle);
 afterEach(() => pod.remove());
 
 describe('a guest with a container disk and a network', () => {

@@ -3,9 +3,9 @@
 import { execFileSync } from 'node:child_process';
 import { chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
-import { checkPrerequisites, emptyGuest, LauncherPod, removeBundle } from './launcher-pod.js';
+import { checkPrerequisites, emptyGuest, LauncherPod } from './launcher-pod.js';
 
 const WAIT = { timeout: 30_000, interval: 50 };
 const QEMU_USER = 107;
@@ -13,7 +13,6 @@ let pod: LauncherPod;
 let vmi: VirtualMachineInstance;
 
 beforeAll(checkPrerequisites);
-afterAll(removeBundle);
 afterEach(async () => {
   await pod.remove();
 });

@@ -2,8 +2,7 @@
 // directory for /run. The test plays the node agent: it reaches the sockets through the scratch directory.
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chown, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
@@ -16,6 +15,7 @@ import {
   type NotifyServer,
   serveNotify,
 } from '../../src/rpc/index.js';
+import { scratchDir } from '../fakes/scratch.js';
 
 const QEMU_USER = 107;
 const TOOLS = [
@@ -55,17 +55,13 @@ exec tini -s -- setpriv --reuid 107 --regid 107 --clear-groups env -i PATH=/usr/
   "$node" --lite-mode "$main" "$@"
 `;
 
-/** Readable for the launcher's user. */
-async function scratchDir(prefix: string): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), prefix));
-  await chmod(dir, 0o755);
-  return dir;
-}
+/** For the launcher's user. */
+const READABLE = 0o755;
 
 let bundle: Promise<string> | undefined;
 
 async function makeBundle(): Promise<string> {
-  const dir = await scratchDir('launcher-bundle-');
+  const dir = scratchDir(READABLE);
   // koffi is native: the bundle finds it beside itself, as in the image.
   await symlink(resolve('node_modules'), join(dir, 'node_modules'));
   await build({
@@ -86,12 +82,6 @@ const exec = promisify(execFile);
 function makeBundleOnce(): Promise<string> {
   bundle ??= makeBundle();
   return bundle;
-}
-
-/** To be called when the last launcher of a test file is gone. */
-export async function removeBundle(): Promise<void> {
-  if (bundle !== undefined) await rm(dirname(await bundle), { recursive: true, force: true });
-  bundle = undefined;
 }
 
 async function descendants(pid: number): Promise<number[]> {
@@ -133,7 +123,7 @@ export class LauncherPod {
   /** `prepare` fills the scratch directory: files for /run, and network.sh, which makes the pod's links. */
   static async start(flags: readonly string[] = [], prepare: (dir: string) => Promise<void> = async () => undefined): Promise<LauncherPod> {
     const launcher = await makeBundleOnce();
-    const dir = await scratchDir('launcher-');
+    const dir = scratchDir(READABLE);
     for (const sub of DIRS) {
       await mkdir(join(dir, sub));
       await chown(join(dir, sub), QEMU_USER, QEMU_USER);
@@ -200,7 +190,6 @@ export class LauncherPod {
     // With the namespaces' first process all others go.
     this.#child.kill('SIGKILL');
     await this.#exit;
-    await rm(this.dir, { recursive: true, force: true });
   }
 }
 

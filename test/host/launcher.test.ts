@@ -1,15 +1,14 @@
 // The launcher for real: libvirt, QEMU without KVM, both sockets. The test is the node agent.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { checkPrerequisites, emptyGuest, LauncherPod, removeBundle } from './launcher-pod.js';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { checkPrerequisites, emptyGuest, LauncherPod } from './launcher-pod.js';
 
 const WAIT = { timeout: 20_000, interval: 50 };
 const vmi = emptyGuest();
 
 let pod: LauncherPod;
 beforeAll(checkPrerequisites);
-afterAll(removeBundle);
 afterEach(async () => {
   await pod.remove();
 });

@@ -1,13 +1,13 @@
 // Phase 1 of the pod network for real: namespaces, links, nftables. The "guest" is a namespace whose link is a port of the in-pod
 // bridge, in the place where QEMU's tap would be.
-import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Interface, VirtualMachineInstance } from '../../src/api/index.js';
 import { readNetState } from '../../src/linux/ip.js';
 import { createNetworkJournal } from '../../src/node/network/journal.js';
 import { createNetworkSetup, type NetworkTarget } from '../../src/node/network/setup.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { askWord, connect, createNs, hostCtx, serveWord, type TestNs } from './namespaces.js';
 
 const UID = '11111111-2222-3333-4444-555555555555';
@@ -27,7 +27,7 @@ let guest: TestNs;
 let target: NetworkTarget;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'kv-netns-'));
+  dir = scratchDir();
   await mkdir(join(dir, 'root/var/run/kubevirt-private'), { recursive: true });
   pod = createNs('pod');
   peer = createNs('peer');
@@ -43,7 +43,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const ns of [pod, peer, guest]) ns.remove();
-  await rm(dir, { recursive: true, force: true });
 });
 
 const setup = () => createNetworkSetup(createNetworkJournal(join(dir, 'private')));

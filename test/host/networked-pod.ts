@@ -1,14 +1,13 @@
 // A launcher with a real pod network: an uplink to a second namespace as a CNI plugin would make it, the node agent's phase 1 on it, and
 // namespaces that stand in the guest's place, one a link, where DHCP clients of Debian run.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import type { LauncherInterface } from '../../src/core/network/caches.js';
 import { createNetworkJournal } from '../../src/node/network/journal.js';
 import { createNetworkSetup, networkTargetOf } from '../../src/node/network/setup.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { emptyGuest, LauncherPod } from './launcher-pod.js';
 import { createNs, hostCtx, type TestNs } from './namespaces.js';
 
@@ -36,7 +35,7 @@ export class NetworkedPod {
     this.pod = pod;
     this.#pid = pid;
     this.peer = createNs('peer');
-    this.#dir = mkdtempSync(join(tmpdir(), 'kv-pod-'));
+    this.#dir = scratchDir();
   }
 
   static async start(links: readonly PodLinkSpec[], resolvConf?: string): Promise<NetworkedPod> {
@@ -112,7 +111,6 @@ export class NetworkedPod {
   async remove(): Promise<void> {
     await this.pod.remove();
     for (const ns of [this.peer, ...this.#guests]) ns.remove();
-    await rm(this.#dir, { recursive: true, force: true });
   }
 }
 
@@ -146,7 +144,7 @@ export type Lease = Readonly<Record<string, string>>;
 
 /** A lease by ISC's client for the one family, or undefined when nobody offers one in time. */
 export function dhclient(guest: TestNs, family: 4 | 6, seconds = 12): Lease | undefined {
-  const dir = mkdtempSync(join(tmpdir(), 'dhclient-'));
+  const dir = scratchDir();
   const [script, lease, config] = ['script', 'lease', 'conf'].map((name) => join(dir, name)) as [string, string, string];
   writeFileSync(script, LEASE_SCRIPT, { mode: 0o755 });
   writeFileSync(config, clientConfig(seconds - 1));
@@ -159,7 +157,6 @@ export function dhclient(guest: TestNs, family: 4 | 6, seconds = 12): Lease | un
     return undefined;
   } finally {
     endByPidFile(join(dir, 'pid'));
-    rmSync(dir, { recursive: true, force: true });
   }
 }
 

@@ -2,8 +2,7 @@
 // its network, is commanded, survives a restart of the agent and is shut down. The API server is simulated, QEMU is not there.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -20,6 +19,7 @@ import { RuntimeManager } from '../../src/runtime/manager.js';
 import { KUBEVIRTS, VIRTUAL_MACHINE_INSTANCES } from '../../src/runtime/resources.js';
 import type { KubeClient } from '../../src/runtime/types.js';
 import { NODE, nodeVmi } from '../builders/node-vm.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { SimApiServer } from '../sim/sim-api-server.js';
 import { createNs, hostCtx, type TestNs } from './namespaces.js';
 
@@ -89,7 +89,7 @@ const writesAbout = (word: string): string[] =>
   server.writes.filter(({ path }) => path.includes(word)).map(({ method, path }) => `${method} ${path.split('/').at(-1)}`);
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'kv-node-'));
+  dir = scratchDir();
   await mkdir(join(dir, 'kubelet/device-plugins'), { recursive: true });
   [heard, stops, running] = [[], [], []];
   peer = createNs('node');
@@ -111,7 +111,6 @@ afterEach(async () => {
   await ended;
   peer.remove();
   rmdirSync(CGROUP);
-  await rm(dir, { recursive: true, force: true });
 });
 
 async function handOver(): Promise<VirtualMachineInstance> {

@@ -2,15 +2,15 @@
 // that sees its volume as the kubelet mounts it (HostToContainer).
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import { readMounts } from '../../src/linux/mount.js';
 import { createContainerDisks } from '../../src/node/disks/container-disks.js';
 import { nodeVmi, POD_UID } from '../builders/node-vm.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { hostCtx } from './namespaces.js';
 
 let dir: string;
@@ -46,7 +46,7 @@ const vmi = (path?: string): VirtualMachineInstance =>
   });
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'kv-disks-'));
+  dir = scratchDir();
   await mkdir(volume(), { recursive: true });
   await mkdir(join(dir, 'image/lower/disk'), { recursive: true });
   await mkdir(join(dir, 'launcher'));
@@ -65,7 +65,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  await rm(dir, { recursive: true, force: true });
 });
 
 describe('container disks', () => {

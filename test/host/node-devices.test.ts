@@ -1,7 +1,6 @@
 // A device plugin against a stand-in for the kubelet that speaks the real protocol over real sockets.
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { credentials, loadPackageDefinition, Server, ServerCredentials } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -12,6 +11,7 @@ import { silentLogger } from '../../src/base/logger.js';
 import { createDevicePlugin, type DeviceSpec } from '../../src/node/devices/device-plugin.js';
 import { claimDevices } from '../../src/node/devices/ownership.js';
 import { createDevicePlugins } from '../../src/node/devices/plugins.js';
+import { scratchDir } from '../fakes/scratch.js';
 
 const SPEC: DeviceSpec = { name: 'kvm', resourceName: 'devices.kubevirt.io/kvm', path: '/dev/kvm', permissions: 'rw' };
 
@@ -45,7 +45,7 @@ let stop: AbortController;
 let kubelet: Kubelet;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'kv-dp-'));
+  dir = scratchDir();
   root = join(dir, 'root');
   await mkdir(join(root, 'dev'), { recursive: true });
   await symlink('/dev/null', join(root, 'dev/kvm'));
@@ -56,7 +56,6 @@ beforeEach(async () => {
 afterEach(async () => {
   stop.abort();
   kubelet.stop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 const ctx = () => makeCtx(stop.signal, silentLogger, systemClock);

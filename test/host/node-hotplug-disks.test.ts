@@ -2,13 +2,13 @@
 // a third the launcher that sees its volume as the kubelet mounts it (HostToContainer).
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import { createHotplugDisks, plugsOf } from '../../src/node/disks/hotplug-disks.js';
 import { nodeVmi, POD_UID } from '../builders/node-vm.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { hostCtx } from './namespaces.js';
 
 let dir: string;
@@ -57,7 +57,7 @@ const vmi = (isWanted = true): VirtualMachineInstance =>
   });
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'kv-plug-'));
+  dir = scratchDir();
   await mkdir(volume(), { recursive: true });
   for (const claim of ['c', 'd', 'root/data', 'root/dump', 'launcher']) await mkdir(join(dir, claim), { recursive: true });
   await writeFile(join(dir, 'c/disk.img'), 'the disk');
@@ -73,7 +73,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  await rm(dir, { recursive: true, force: true });
 });
 
 describe('plugged volumes', () => {

@@ -1,16 +1,15 @@
 // socat as go-between, to unix sockets in the place of VSOCK, which needs a hypervisor.
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { dialBySocat, listenBySocat } from '../../src/linux/socat.js';
+import { scratchDir } from '../fakes/scratch.js';
 
 let dir: string;
 let server: Server;
 let guests: Socket[];
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'socat-'));
+  dir = scratchDir();
   guests = [];
   server = createServer((socket) => {
     guests.push(socket);
@@ -21,7 +20,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const guest of guests) guest.destroy();
   server.close();
-  await rm(dir, { recursive: true });
 });
 
 const TIMEOUT = { timeoutMs: 5_000 };

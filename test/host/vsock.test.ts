@@ -1,8 +1,6 @@
 // Connections to guests and the service that guests ask, over unix sockets in the place of VSOCK: this needs no hypervisor.
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createPlain, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTls, type TLSSocket } from 'node:tls';
 import { Client, credentials } from '@grpc/grpc-js';
@@ -13,18 +11,18 @@ import { silentLogger } from '../../src/base/logger.js';
 import { connect, vsockDialer } from '../../src/node/vsock/dial.js';
 import { VsockTrust } from '../../src/node/vsock/trust.js';
 import { testCa } from '../fakes/certificates.js';
+import { scratchDir } from '../fakes/scratch.js';
 
 let dir: string;
 let stop: AbortController;
 const servers: Server[] = [];
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'vsock-'));
+  dir = scratchDir();
   stop = new AbortController();
 });
 afterEach(async () => {
   stop.abort();
   for (const server of servers.splice(0)) server.close();
-  await rm(dir, { recursive: true });
 });
 
 const ctx = () => makeCtx(stop.signal, silentLogger, systemClock);

@@ -1,8 +1,7 @@
 // A day with the guest agent in as little time as it takes: the launcher of the image with libvirt and QEMU, whose clock jumps, an agent that
 // answers at once, and a node agent that asks and listens meanwhile. Says what launcher and libvirt hold after each hour.
 import { readdirSync } from 'node:fs';
-import { chmod, chown, copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { launcherRoot, tinyDisk } from '../../images/main.js';
@@ -11,6 +10,7 @@ import { KvError } from '../../src/base/errors.js';
 import { serveNotify } from '../../src/rpc/index.js';
 import { bundleOne } from '../../tools/bundle.js';
 import { ImageLauncher, QEMU_USER } from '../bench/image-launcher.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { emptyGuest } from '../host/launcher-pod.js';
 import { AGENT_SOCKET, HOUR_MARK, type HourReport } from './agent-polling-words.js';
 import { ScriptedAgent } from './scripted-agent.js';
@@ -45,22 +45,18 @@ function guest(): VirtualMachineInstance {
 
 async function startLauncher(agent: ScriptedAgent, log: (line: string) => void): Promise<ImageLauncher> {
   const [root, disk] = [await launcherRoot({ log }), await tinyDisk({ log })];
-  const dir = await mkdtemp(join(tmpdir(), 'polling-'));
-  try {
-    const program = await bundleOne(join(import.meta.dirname, 'polling-launcher.ts'), join(dir, 'launcher.js'));
-    return await ImageLauncher.start(root, {
-      program,
-      prepare: async (run) => {
-        await agent.listen(join(run, AGENT_SOCKET));
-        await chmod(join(run, AGENT_SOCKET), 0o666);
-        const image = join(run, 'kubevirt/container-disks/disk_0.img');
-        await copyFile(disk, image);
-        await chown(image, QEMU_USER, QEMU_USER);
-      },
-    });
-  } finally {
-    await rm(dir, { recursive: true });
-  }
+  const dir = scratchDir();
+  const program = await bundleOne(join(import.meta.dirname, 'polling-launcher.ts'), join(dir, 'launcher.js'));
+  return await ImageLauncher.start(root, {
+    program,
+    prepare: async (run) => {
+      await agent.listen(join(run, AGENT_SOCKET));
+      await chmod(join(run, AGENT_SOCKET), 0o666);
+      const image = join(run, 'kubevirt/container-disks/disk_0.img');
+      await copyFile(disk, image);
+      await chown(image, QEMU_USER, QEMU_USER);
+    },
+  });
 }
 
 const reportsIn = (output: string): HourReport[] =>

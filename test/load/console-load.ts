@@ -3,9 +3,8 @@
 // busy machine's pauses look like dead peers. Used by the unit test and by the bench; counts what the process holds.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -20,6 +19,7 @@ import { newLauncher } from '../../src/node/launchers/launcher.js';
 import type { KubeClient } from '../../src/runtime/types.js';
 import { AGENT_CERTIFICATE_NAME, DEFAULT_HEADERS, subresourceApi } from '../../src/subresources/index.js';
 import { type TestCa, type TestCertificate, testCa } from '../fakes/certificates.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { collect, type Held, held } from './held.js';
 
 const CLIENT_NAME = 'kubevirt.io:system:client:virt-handler';
@@ -146,7 +146,7 @@ function dialConsole(port: number, name: string, files: TestCertificate): Promis
 }
 
 export async function startConsoles(clock: Clock = systemClock): Promise<ConsoleStack> {
-  const parts: Parts = { proxyCa: testCa('front-proxy'), ownCa: testCa('own'), dir: await mkdtemp(join(tmpdir(), 'kv-load-')), clock };
+  const parts: Parts = { proxyCa: testCa('front-proxy'), ownCa: testCa('own'), dir: scratchDir(), clock };
   const agent = await startAgent(parts);
   const api = await startApi(parts, agent.port);
   const files = parts.proxyCa.issue('front-proxy-client');

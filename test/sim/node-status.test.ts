@@ -1,6 +1,5 @@
 // Heartbeat and capability labels of a node under the simulated API server and a virtual clock: what is written, and how rarely.
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeVirt, Node } from '../../src/api/index.js';
@@ -12,6 +11,7 @@ import { createLabeller } from '../../src/node/labeller.js';
 import { RestClient } from '../../src/runtime/client.js';
 import { NODES } from '../../src/runtime/resources.js';
 import type { KubeClient } from '../../src/runtime/types.js';
+import { scratchDir } from '../fakes/scratch.js';
 import { SimApiServer } from './sim-api-server.js';
 import { VirtualClock } from './virtual-clock.js';
 
@@ -37,7 +37,7 @@ beforeEach(async () => {
   server = new SimApiServer(clock);
   client = new RestClient({ transport: server.transport(), clock });
   stop = new AbortController();
-  dir = mkdtempSync(join(tmpdir(), 'kv-node-'));
+  dir = scratchDir();
   const object = {
     apiVersion: 'v1',
     kind: 'Node',

@@ -1,10 +1,11 @@
 // The document, its disk byte for byte, requests in pieces, and both ways to read it against the fake libvirt and a real socket.
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
-import { endianness, tmpdir } from 'node:os';
+import { endianness } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DOMAIN, type FakeLauncherParts, fakeLauncherParts, guestVmi } from '../../../test/fakes/fake-launcher-parts.js';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
@@ -122,7 +123,7 @@ describe('a guest reads', () => {
   let listener: Server | undefined;
 
   beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'metrics-'));
+    dir = scratchDir();
     paths = { disk: join(dir, 'disks/vhostmd0'), socket: join(dir, 'channel/metrics.sock') };
     parts = await fakeLauncherParts();
     await parts.manager.sync(guestVmi());
@@ -133,7 +134,6 @@ describe('a guest reads', () => {
   afterEach(async () => {
     metrics.close();
     listener?.close();
-    await rm(dir, { recursive: true });
   });
 
   const withVolume = () => ({ ...guestVmi({ volumes: [{ name: 'm', downwardMetrics: {} }] }), status: { nodeName: 'node01' } });

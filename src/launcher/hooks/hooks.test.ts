@@ -1,11 +1,11 @@
 // Hook sidecars on real sockets: found, asked in order, and named when they are missing, refuse, hang or answer nonsense.
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guest } from '../../../test/builders/domain.js';
 import { fakeHookSidecar, type HookAnswers, type SidecarIdentity } from '../../../test/fakes/fake-hook-sidecar.js';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
@@ -21,11 +21,10 @@ const domain = parseXml('<domain><name>vm</name></domain>');
 let directory: string;
 const cleanups: (() => void)[] = [];
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'hooks-'));
+  directory = scratchDir();
 });
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) cleanup();
-  await rm(directory, { recursive: true });
 });
 
 async function sidecar(index: number, identity: SidecarIdentity, answers: HookAnswers): Promise<() => void> {

@@ -1,10 +1,10 @@
 // Plugins' sidecars on real sockets: who is asked, in which order, and what a failure means.
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guest } from '../../../test/builders/domain.js';
 import { fakeDomainHook, type MutateRequest } from '../../../test/fakes/fake-hook-sidecar.js';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import type { Plugin, PluginDomainHook } from '../../api/index.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
@@ -19,11 +19,10 @@ const domain = parseXml('<domain><name>vm</name></domain>');
 let directory: string;
 const closes: (() => void)[] = [];
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'plugins-'));
+  directory = scratchDir();
 });
 afterEach(async () => {
   for (const close of closes.splice(0)) close();
-  await rm(directory, { recursive: true });
 });
 
 const socketOf = (plugin: string): string => join(directory, plugin, 'hook.sock');

@@ -1,18 +1,17 @@
 // A disk that could not be made is made again, and one that is there is never touched.
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import { once } from './disks.js';
 
 let dir: string;
 const write = (path: string, text: string) => () => writeFile(path, text);
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'kv-once-'));
+  dir = scratchDir();
 });
-afterEach(() => rm(dir, { recursive: true, force: true }));
 
 describe('once', () => {
   it('makes a file with its directory, and never again', async () => {

@@ -1,10 +1,10 @@
 // The shim between a launcher and scripts, over a real socket: asked by our launcher's client and by the gRPC library.
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guest } from '../../../test/builders/domain.js';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
@@ -25,7 +25,7 @@ let bin: string;
 let server: LightServer | undefined;
 let ends = 0;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'shim-'));
+  directory = scratchDir();
   bin = join(directory, 'bin');
   await mkdir(bin);
   await mkdir(join(directory, 'hooks', 'hook-sidecar-0'), { recursive: true });
@@ -34,7 +34,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await server?.close();
   server = undefined;
-  await rm(directory, { recursive: true });
 });
 
 async function script(name: string, body: string, mode = 0o755): Promise<void> {

@@ -1,15 +1,15 @@
 // The console server over real TLS, with unix sockets in the place of QEMU's.
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { nodeVmi, POD_UID, UID } from '../../../test/builders/node-vm.js';
 import { type TestCa, type TestCertificate, testCa } from '../../../test/fakes/certificates.js';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { systemClock } from '../../base/clock.js';
 import { KvError } from '../../base/errors.js';
@@ -64,7 +64,7 @@ const client = (): CmdClient =>
   }) as unknown as CmdClient;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'kv-con-'));
+  dir = scratchDir();
   calls = [];
   launcher = newLauncher({ uid: UID, namespace: 'default', name: 'vm', podUid: POD_UID }, systemClock);
   launcher.client = client();
@@ -90,7 +90,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await server.stop(50);
-  await rm(dir, { recursive: true, force: true });
 });
 
 const request = (method: 'GET' | 'PUT', path: string, body = '', who: 'client' | 'stranger' = 'client') =>

@@ -1,8 +1,8 @@
 // Which processes of a pod get a higher limit. Processes are files of a made-up /proc, prlimit is only recorded.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
@@ -15,10 +15,9 @@ const limits = (soft: string): string =>
 let proc: string;
 let ran: string[];
 beforeEach(async () => {
-  proc = await mkdtemp(join(tmpdir(), 'memlock-'));
+  proc = scratchDir();
   ran = [];
 });
-afterEach(() => rm(proc, { recursive: true }));
 
 async function addProcess(pid: number, command: string, soft: string): Promise<void> {
   await mkdir(join(proc, String(pid)));

@@ -1,8 +1,8 @@
 // Images are made where the launcher's pod has its volumes, never over something that is there, and each refusal says which volume it is.
-import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { lstatSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
@@ -17,10 +17,9 @@ let root: string;
 const image = (): string => join(root, DIR, 'disk.img');
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'kv-images-'));
+  root = scratchDir();
   mkdirSync(join(root, DIR), { recursive: true });
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 function claimed(storage: string, readOnly = false): VirtualMachineInstance {
   const info = { capacity: { storage }, requests: { storage }, volumeMode: 'Filesystem' };

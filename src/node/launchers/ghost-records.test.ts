@@ -1,7 +1,7 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
@@ -12,9 +12,8 @@ const ctx = makeCtx(new AbortController().signal, silentLogger, systemClock);
 let dir: string;
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'kv-ghost-'));
+  dir = scratchDir();
 });
-afterEach(() => rm(dir, { recursive: true, force: true }));
 
 describe('ghost records', () => {
   it('survive the process, change and go', async () => {

@@ -1,10 +1,10 @@
 // The way between two nodes with real sockets: two pods are directories, two node agents two objects.
-import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type TestCa, testCa } from '../../../test/fakes/certificates.js';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
@@ -29,12 +29,11 @@ beforeAll(() => {
 const tlsOf = (name: string, from = ca): PeerTls => ({ ...from.issue(name), ca: () => ca.pem, kinds: ['virt-handler', 'migration'] });
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'mig-'));
+  dir = scratchDir();
 });
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((proxies) => proxies.close()));
   for (const server of servers.splice(0)) server.close();
-  await rm(dir, { recursive: true });
 });
 
 async function pod(name: string): Promise<PodEnd> {

@@ -1,10 +1,9 @@
 // The light client against the real server: what it sends arrives, what it gets is what the full client gets, errors included.
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import type { DomainReport } from '../../api/domain-report.js';
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
@@ -24,12 +23,11 @@ let dir: string;
 let socket: string;
 const cleanups: (() => Promise<void> | void)[] = [];
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'light-'));
+  dir = scratchDir();
   socket = join(dir, 'cmd');
 });
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-  await rm(dir, { recursive: true });
 });
 
 async function serve(handlers: CmdHandlers): Promise<void> {

@@ -1,11 +1,10 @@
 // The light ends over plain HTTP/2: large messages, many calls at a time, calls taken back, peers that go away or talk nonsense.
 import { Buffer } from 'node:buffer';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { type ClientHttp2Session, connect as connectHttp2, createServer as createHttp2, type ServerHttp2Stream } from 'node:http2';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import { LightChannel } from './call.js';
 import { patienceOf, serveLight } from './server.js';
 
@@ -13,12 +12,11 @@ let dir: string;
 let socket: string;
 const cleanups: (() => unknown)[] = [];
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'wire-'));
+  dir = scratchDir();
   socket = join(dir, 's');
 });
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-  await rm(dir, { recursive: true });
 });
 
 const LARGE = Buffer.alloc(9 * 1024 * 1024, 'abcdefg');

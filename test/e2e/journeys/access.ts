@@ -1,10 +1,10 @@
 // Who may do what, asked of the API server: the default roles by SubjectAccessReview, and the node agent's token on another node.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Pod, SubjectAccessReview } from '../../../src/api/index.js';
+import { scratchDir } from '../../fakes/scratch.js';
 import { CLUSTER_ROLE, KIND_ROWS, type Question, ROLES, type RoleName, SUBRESOURCE_ROWS, titleOf } from '../access-matrix.js';
 import { apply, cluster, eventually, kubectl, list, NAMESPACE } from '../harness.js';
 
@@ -107,7 +107,7 @@ interface KubeConfig {
 }
 
 function nodeRestriction(): void {
-  const folder = mkdtempSync(join(tmpdir(), 'access-'));
+  const folder = scratchDir();
   const kubeconfig = join(folder, 'kubeconfig');
   let [own, other] = ['', ''];
 
@@ -131,7 +131,6 @@ function nodeRestriction(): void {
     const users = config.users.map((user) => ({ name: user.name, user: { token: token.trim() } }));
     writeFileSync(kubeconfig, stringify({ ...config, users }), { mode: 0o600 });
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const asAgent = (...args: string[]): Promise<string> => kubectl(...args, `--kubeconfig=${kubeconfig}`);
   const patch = (node: string, metadata: object, spec?: object): Promise<string> =>
