@@ -12,7 +12,7 @@ export { type CopiedDisk, type Destination, destinationDomain, disksToCopy } fro
 export { type DeviceChange, planDeviceChanges, planHostDevices } from './live/device-changes.js';
 export { describeLive, deviceName, devicesOf, type LiveDomain, sourcePath } from './live/live-domain.js';
 export { type MemoryChange, planMemory } from './live/memory-device.js';
-export { parseXml } from './live/parse-xml.js';
+export { parseXml } from './parse-xml.js';
 export { childOf, childrenOf, el, nodeAt, renderXml, type XmlNode } from './xml.js';
 
 /** The domain XML for virDomainDefineXML. Throws KvError: 'Invalid' for what no retry can mend, 'NotReady' for facts that are not there yet. */

@@ -1,7 +1,7 @@
 // The guest agent's channel as libvirt describes it.
 import { expect, it } from 'vitest';
+import { parseXml } from '../parse-xml.js';
 import { describeLive } from './live-domain.js';
-import { parseXml } from './parse-xml.js';
 
 const channel = (name: string, state: string): string =>
   `<domain><devices><channel><target type='virtio' name='${name}' state='${state}'/></channel></devices></domain>`;

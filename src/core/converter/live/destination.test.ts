@@ -1,9 +1,9 @@
 // What of a domain differs on the node that its guest moves to.
 import { describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../../api/index.js';
+import { parseXml } from '../parse-xml.js';
 import { renderXml } from '../xml.js';
 import { destinationDomain, disksToCopy } from './destination.js';
-import { parseXml } from './parse-xml.js';
 
 const alias = (name: string): string => `<alias name="ua-${name}"/>`;
 const DISKS = [

@@ -1,11 +1,11 @@
 // From libvirt's XML of a running domain and the wanted one to what has to change.
 import { describe, expect, it } from 'vitest';
 import type { Interface, VirtualMachineInstance } from '../../../api/index.js';
+import { parseXml } from '../parse-xml.js';
 import { renderXml } from '../xml.js';
 import { type DeviceChange, planDeviceChanges, planHostDevices } from './device-changes.js';
 import { describeLive } from './live-domain.js';
 import { planMemory } from './memory-device.js';
-import { parseXml } from './parse-xml.js';
 
 const HP = '/var/run/kubevirt/hotplug-disks';
 const domain = (devices: string, more = ''): string => `<?xml version='1.0'?>

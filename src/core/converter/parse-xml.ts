@@ -1,7 +1,7 @@
 // Reads the XML that libvirt writes about a running domain into the tree that the converter's steps build, so that both can be compared and
 // an element of it can be handed back to libvirt; also what hooks make of a domain. No DTD; references to characters by number or name.
-import { KvError } from '../../../base/errors.js';
-import type { XmlNode } from '../xml.js';
+import { KvError } from '../../base/errors.js';
+import type { XmlNode } from './xml.js';
 
 const TOKEN =
   /<!\[CDATA\[([\s\S]*?)\]\]>|<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<(\/?)([\w:.-]+)((?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)>|([^<]+)/gy;
