@@ -27,12 +27,24 @@ function checked(kind: string, names: readonly string[], allowed: ReadonlySet<st
   return names;
 }
 
+interface Device {
+  readonly deviceName?: string;
+  readonly claimName?: string;
+  readonly requestName?: string;
+}
+
+const isClaimed = ({ claimName, requestName }: Device): boolean => claimName !== undefined || requestName !== undefined;
+
+/** Devices of a claim are checked by whoever allocates it, where the cluster has such claims. */
+const namesOf = (devices: readonly Device[] | undefined, hasClaims: boolean): string[] =>
+  (devices ?? []).filter((device) => !(hasClaims && isClaimed(device))).map(({ deviceName }) => deviceName ?? '');
+
 /** One entry a device. */
 export function deviceNames({ devices }: DomainSpec, config: ClusterConfig): string[] {
-  const gpus = (devices.gpus ?? []).flatMap(({ deviceName }) => deviceName || []);
-  const hostDevices = (devices.hostDevices ?? []).flatMap(({ deviceName }) => deviceName || []);
   const allowed = permitted(config);
-  return [...checked('GPU', gpus, allowed), ...checked('HostDevice', hostDevices, allowed)];
+  const gpus = checked('GPU', namesOf(devices.gpus, config.isEnabled('GPUsWithDRA')), allowed);
+  const hostDevices = checked('HostDevice', namesOf(devices.hostDevices, config.isEnabled('HostDevicesWithDRA')), allowed);
+  return [...gpus, ...hostDevices].filter(Boolean);
 }
 
 const useOf = ({ claimName, requestName }: { claimName?: string; requestName?: string }): ResourceClaimUse[] =>

@@ -1,6 +1,7 @@
 // The compute container: the launcher with the flags that are true for this VMI, its resources, its ports and probes.
 import type { Container, VirtualMachineInstance } from '../../api/index.js';
 import type { Amount } from '../../api/quantity.js';
+import { KvError } from '../../base/errors.js';
 import { selectorMatches } from '../../core/label-selector.js';
 import { computeResources } from '../../core/resources/compute-resources.js';
 import type { PodContext } from './context.js';
@@ -14,6 +15,8 @@ import { hookSidecars } from './sidecars.js';
 export const KILL_MARGIN_SECONDS = 15;
 export const DEFAULT_GRACE_SECONDS = 30;
 const NORMAL_VERBOSITY = 2;
+/** Above it the programs below the launcher say all they can, too. */
+const DEBUG_VERBOSITY = 5;
 
 const FIRMWARE_CRASH_TEST = 'kubevirt.io/func-test-virt-launcher-fail-fast';
 const KEEP_AFTER_FAILURE = 'kubevirt.io/keep-launcher-alive-after-failure';
@@ -37,7 +40,7 @@ function switches(vmi: VirtualMachineInstance, ctx: PodContext): string[] {
     [config.isEnabled('FirmwareAutoSelection'), '--firmware-auto-selection'],
     [config.useEmulation, '--allow-emulation'],
     [config.isEnabled('CrossArchitectureVirtualization'), '--allow-cross-arch-emulation'],
-    [annotations[KEEP_AFTER_FAILURE] === 'true', '--keep-after-failure'],
+    [annotations[KEEP_AFTER_FAILURE] === '' || annotations[KEEP_AFTER_FAILURE]?.startsWith('true') === true, '--keep-after-failure'],
     [annotations[FIRMWARE_CRASH_TEST] !== undefined, '--simulate-crash'],
   ];
   return wanted.flatMap(([applies, flag]) => (applies ? [flag] : []));
@@ -63,14 +66,25 @@ function launcherArgs(vmi: VirtualMachineInstance, ctx: PodContext): string[] {
 
 type Env = NonNullable<Container['env']>;
 
-function environment(vmi: VirtualMachineInstance, { config }: PodContext): Env {
+const isTrue = (label: string | undefined): boolean => label?.toLowerCase() === 'true';
+
+function verbosityOf({ metadata }: VirtualMachineInstance, { config }: PodContext): number {
+  const label = metadata.labels?.logVerbosity;
+  if (label === undefined) return config.spec.developerConfiguration?.logVerbosity?.virtLauncher || NORMAL_VERBOSITY;
+  if (/^[+-]?\d+$/.test(label)) return Number(label);
+  throw new KvError('Invalid', `label logVerbosity "${label}" of ${metadata.name} is no whole number: write one from 0 to 9`, {
+    reason: 'InvalidVerbosity',
+  });
+}
+
+function environment(vmi: VirtualMachineInstance, ctx: PodContext): Env {
   const labels = vmi.metadata.labels ?? {};
-  const cluster = config.spec.developerConfiguration?.logVerbosity?.virtLauncher ?? 0;
-  const verbosity = Number(labels.logVerbosity ?? (cluster || NORMAL_VERBOSITY));
+  const verbosity = verbosityOf(vmi, ctx);
+  const isVerbose = verbosity > DEBUG_VERBOSITY;
   const values: [string, string | undefined][] = [
     ['VIRT_LAUNCHER_LOG_VERBOSITY', verbosity === NORMAL_VERBOSITY ? undefined : String(verbosity)],
-    ['LIBVIRT_DEBUG_LOGS', labels.debugLogs === 'true' || verbosity > 5 ? '1' : undefined],
-    ['VIRTIOFSD_DEBUG_LOGS', labels.virtiofsdDebugLogs === 'true' ? '1' : undefined],
+    ['LIBVIRT_DEBUG_LOGS', isTrue(labels.debugLogs) || isVerbose ? '1' : undefined],
+    ['VIRTIOFSD_DEBUG_LOGS', isTrue(labels.virtiofsdDebugLogs) || isVerbose ? '1' : undefined],
   ];
   return [
     ...stateDirectories(vmi),

@@ -18,7 +18,7 @@ function vmi(selinuxContext: string | undefined, phase?: string): VirtualMachine
     ...demoVmi({ volumes }),
     status: {
       ...(selinuxContext === undefined ? {} : { selinuxContext }),
-      ...(phase ? { volumeStatus: [{ name: 'disk', target: '', phase }] } : {}),
+      ...(phase ? { volumeStatus: [{ name: 'disk', target: '', phase, hotplugVolume: {} }] } : {}),
     },
   };
 }
@@ -63,6 +63,21 @@ describe('the attachment pod', () => {
     const { securityContext } = renderHotplugPod(vmi(selinux), launcher, ['disk'], ctx).spec?.containers[0] ?? {};
     expect(securityContext?.seLinuxOptions?.level).toBe(level);
   });
+  it('runs as the SELinux type of the cluster', () => {
+    const typed = context({ pvcs: ctx.pvcs }, { selinuxLauncherType: 'virt_launcher.process' });
+    const { securityContext } = renderHotplugPod(vmi('none'), launcher, ['disk'], typed).spec?.containers[0] ?? {};
+    expect(securityContext?.seLinuxOptions).toEqual({ type: 'virt_launcher.process', level: 's0' });
+  });
+  it('takes the SELinux level over from the source of a migration', () => {
+    const target = { ...vmi(undefined), status: { migrationState: { sourceState: { selinuxContext: 'u:r:t:s0:c3' } } } };
+    const { securityContext } = renderHotplugPod(target as VirtualMachineInstance, launcher, ['disk'], ctx).spec?.containers[0] ?? {};
+    expect(securityContext?.seLinuxOptions?.level).toBe('s0:c3');
+  });
+  it('tolerates once what the launcher tolerates too', () => {
+    const pressed = { key: 'node.kubernetes.io/disk-pressure', operator: 'Exists', effect: 'NoSchedule' };
+    const patient: Pod = { ...launcher, spec: { containers: [], tolerations: [pressed] } };
+    expect(renderHotplugPod(vmi('none'), patient, ['disk'], ctx).spec?.tolerations).toHaveLength(5);
+  });
   it('waits until the node has told the launcher’s SELinux context', () => {
     expect(() => renderHotplugPod(vmi(undefined), launcher, ['disk'], ctx)).toThrow('VMI is missing SELinux context');
   });
@@ -77,6 +92,7 @@ describe('the trigger pod', () => {
     [false, ['/usr/bin/container-disk'], undefined],
   ])('next to the launcher (ends: %s)', (ends, command, annotation) => {
     const pod = renderHotplugTriggerPod(vmi('none'), launcher, 'disk', { ...ctx, ends });
+    expect(pod.spec?.tolerations).toEqual(launcher.spec?.tolerations);
     expect(pod.spec?.containers[0]?.command).toEqual(command);
     expect(pod.metadata.annotations?.['kubevirt.io/ephemeral-provisioning']).toBe(annotation);
     expect(pod.spec?.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution).toEqual([

@@ -1,5 +1,6 @@
 // Pods beside a running launcher that bring it more volumes: the attachment pod, which mounts every hotplugged claim on the launcher's node,
 // and the trigger pod, which makes a claim that waits for its first consumer be bound there.
+import { isDeepStrictEqual } from 'node:util';
 import type { Container, Pod, PodSpec, VirtualMachineInstance } from '../../api/index.js';
 import { ANNOTATION, HOTPLUG_POD, LABEL } from '../../api/labels.js';
 import { KvError } from '../../base/errors.js';
@@ -20,9 +21,9 @@ export const OWNER_UID = 'kubevirt.io/owner-vmi-uid';
 /** Waits until it is deleted. */
 const HOLD = ['/usr/bin/container-disk'];
 
-/** The level of user:role:type:level; a node without SELinux says none. */
+/** The level of user:role:type:level; a node without SELinux says none. The target of a migration takes over the source's. */
 function selinuxLevel({ status, metadata }: VirtualMachineInstance): string {
-  const context = status?.selinuxContext;
+  const context = status?.selinuxContext || status?.migrationState?.sourceState?.selinuxContext;
   if (!context) {
     throw new KvError('NotReady', `VMI is missing SELinux context: ${metadata.name} has not reported it yet`, {
       reason: 'MissingSELinuxContext',
@@ -34,13 +35,13 @@ function selinuxLevel({ status, metadata }: VirtualMachineInstance): string {
   return level;
 }
 
-const security = (vmi: VirtualMachineInstance): SecurityContext => ({
+const security = (vmi: VirtualMachineInstance, selinuxType: string | undefined): SecurityContext => ({
   allowPrivilegeEscalation: false,
   capabilities: { drop: ['ALL'] },
   runAsNonRoot: true,
   runAsUser: QEMU_USER,
   seccompProfile: { type: 'RuntimeDefault' },
-  seLinuxOptions: { level: selinuxLevel(vmi) },
+  seLinuxOptions: { ...(selinuxType ? { type: selinuxType } : {}), level: selinuxLevel(vmi) },
 });
 
 interface Shape {
@@ -51,16 +52,17 @@ interface Shape {
   readonly affinity: NonNullable<PodSpec['affinity']>;
   readonly tolerations?: NonNullable<PodSpec['tolerations']>;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly selinuxType?: string;
   readonly securityContext?: NonNullable<PodSpec['securityContext']>;
 }
 
-function container(vmi: VirtualMachineInstance, ctx: PodContext, { command, mounts, devices }: Shape): Container {
+function container(vmi: VirtualMachineInstance, ctx: PodContext, { command, mounts, devices, selinuxType }: Shape): Container {
   return {
     name: HOTPLUG_POD,
     image: ctx.launcherImage,
     command,
     resources: supportResources('hotplug-disk', ctx.config) as NonNullable<Container['resources']>,
-    securityContext: security(vmi),
+    securityContext: security(vmi, selinuxType),
     volumeMounts: [{ name: DISKS_VOLUME, mountPath: DISKS_PATH, mountPropagation: 'HostToContainer' }, ...mounts],
     ...(devices.length > 0 ? { volumeDevices: [...devices] } : {}),
   };
@@ -100,14 +102,22 @@ function claimOf({ spec }: VirtualMachineInstance, name: string): string {
 
 /** What is mounted in the launcher already must not be mounted a second time: the node agent would find two. */
 function isMounted({ status }: VirtualMachineInstance, name: string): boolean {
-  const phase = status?.volumeStatus?.find((entry) => entry.name === name)?.phase;
-  return phase === 'Ready' || phase === 'MountedToPod';
+  const entry = status?.volumeStatus?.find((candidate) => candidate.name === name);
+  return entry?.hotplugVolume !== undefined && (entry.phase === 'Ready' || entry.phase === 'MountedToPod');
+}
+
+/** The launcher's, and those under which its guest still gets its disks; each once. */
+function tolerations(launcher: Pod): NonNullable<PodSpec['tolerations']> {
+  const own = TOLERATED.map((name) => ({ key: `node.kubernetes.io/${name}`, operator: 'Exists', effect: 'NoSchedule' }));
+  const given = launcher.spec?.tolerations ?? [];
+  return [...given, ...own.filter((toleration) => !given.some((other) => isDeepStrictEqual(other, toleration)))];
 }
 
 /** `volumes`: names of the VMI's volumes that the pod carries. Throws NotReady until the node has told the launcher's SELinux context. */
 export function renderHotplugPod(vmi: VirtualMachineInstance, launcher: Pod, volumes: readonly string[], ctx: PodContext): Pod {
   const claims = volumes.map((name) => ({ name, claim: claimOf(vmi, name), isBlock: isBlockClaim(claimOf(vmi, name), ctx) }));
   const uidOf = (claim: string): string => ctx.pvcs.get(claim)?.metadata.uid ?? '';
+  const { selinuxLauncherType } = ctx.config.spec;
   return render(vmi, launcher, ctx, {
     command: HOLD,
     volumes: claims.map(({ name, claim }) => claimVolume(name, claim)),
@@ -122,10 +132,8 @@ export function renderHotplugPod(vmi: VirtualMachineInstance, launcher: Pod, vol
         },
       },
     },
-    tolerations: [
-      ...(launcher.spec?.tolerations ?? []),
-      ...TOLERATED.map((name) => ({ key: `node.kubernetes.io/${name}`, operator: 'Exists', effect: 'NoSchedule' })),
-    ],
+    tolerations: tolerations(launcher),
+    ...(selinuxLauncherType ? { selinuxType: selinuxLauncherType } : {}),
   });
 }
 
@@ -150,6 +158,7 @@ export function renderHotplugTriggerPod(
         ],
       },
     },
+    ...(launcher.spec?.tolerations ? { tolerations: launcher.spec.tolerations } : {}),
     ...(ctx.ends ? { annotations: { [ANNOTATION.ephemeralProvisioning]: 'true' } } : {}),
     // As upstream's pods say; the container's own user is what counts.
     ...(isBlock ? { securityContext: { runAsUser: 0 } } : {}),

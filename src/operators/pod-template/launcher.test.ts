@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeVirtConfiguration, Pod, VirtualMachineInstance } from '../../api/index.js';
 import { annotated, claim, context, demoVmi, gates } from './fixtures.js';
-import { renderLauncherPod, renderMigrationTargetPod, renderTemporaryPod } from './launcher.js';
+import { renderLauncherPod, renderTemporaryPod } from './launcher.js';
 
 const compute = (pod: Pod) => {
   const found = pod.spec?.containers.find(({ name }) => name === 'compute');
@@ -152,77 +152,6 @@ describe('networks', () => {
   });
 });
 
-describe('node selection', () => {
-  const selector = (vmi: VirtualMachineInstance, config: KubeVirtConfiguration = {}) => render(vmi, config).spec?.nodeSelector;
-  const base = { 'kubevirt.io/schedulable': 'true', 'kubernetes.io/arch': 'amd64', 'machine-type.node.kubevirt.io/q35': 'true' };
-
-  it.each([
-    ['host-model', demoVmi(), {}, {}],
-    ['a named model', demoVmi({}, { cpu: { model: 'Haswell' } }), {}, { 'cpu-model.node.kubevirt.io/Haswell': 'true' }],
-    [
-      'required features only',
-      demoVmi({}, { cpu: { model: 'host-passthrough', features: [{ name: 'vmx' }, { name: 'svm', policy: 'disable' }] } }),
-      {},
-      { 'cpu-feature.node.kubevirt.io/vmx': 'true' },
-    ],
-    [
-      'dedicated CPUs',
-      demoVmi({}, { cpu: { cores: 1, model: 'host-model', dedicatedCpuPlacement: true } }),
-      {},
-      { 'kubevirt.io/cpumanager': 'true' },
-    ],
-    ['encrypted memory', demoVmi({}, { launchSecurity: { sev: {} } }), {}, { 'kubevirt.io/sev': 'true' }],
-    ['Hyper-V enlightenments unless strict', demoVmi({}, { features: { hyperv: { vpindex: {} } } }), {}, {}],
-    [
-      'Hyper-V enlightenments when strict',
-      demoVmi({}, { features: { hyperv: { vpindex: {}, ipi: { enabled: false }, evmcs: {} } } }),
-      gates('HypervStrictCheck'),
-      { 'hyperv.node.kubevirt.io/vpindex': 'true', 'cpu-vendor.node.kubevirt.io/Intel': 'true' },
-    ],
-    [
-      'the user’s after the cluster’s',
-      demoVmi({ nodeSelector: { a: 'user' } }),
-      { developerConfiguration: { nodeSelectors: { a: 'cluster', b: 'cluster' } } },
-      { a: 'user', b: 'cluster' },
-    ],
-  ])('%s', (_, vmi, config, extra) => expect(selector(vmi, config)).toEqual({ ...base, ...extra }));
-
-  it('keeps host-model guests off nodes with an obsolete one, in each of the user’s alternatives', () => {
-    const term = { matchExpressions: [{ key: 'k', operator: 'In', values: ['a'] }] };
-    const fields = { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n'] }] };
-    const own = { key: 'node-labeller.kubevirt.io/obsolete-host-model', operator: 'DoesNotExist' };
-    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term, fields] } } };
-    expect(render(demoVmi({ affinity })).spec?.affinity).toEqual({
-      nodeAffinity: {
-        requiredDuringSchedulingIgnoredDuringExecution: {
-          nodeSelectorTerms: [{ matchExpressions: [...term.matchExpressions, own] }, { ...fields, matchExpressions: [own] }],
-        },
-      },
-    });
-  });
-  it('keeps guests apart that reserve the same LUN', () => {
-    const disks = [{ name: 'v', lun: { bus: 'scsi', reservation: true } }];
-    const vmi = demoVmi(
-      { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'blk' } }] },
-      { cpu: { model: 'Haswell' }, devices: { disks } },
-    );
-    const pod = renderLauncherPod(vmi, context({ pvcs: new Map([claim('blk', 'Block')]) }));
-    expect([pod.metadata.labels?.['pr.kubevirt.io/uid-blk'], compute(pod).resources?.limits?.['devices.kubevirt.io/pr-helper']]).toEqual([
-      '',
-      '1',
-    ]);
-    expect(pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution).toEqual([
-      {
-        labelSelector: { matchExpressions: [{ key: 'pr.kubevirt.io/uid-blk', operator: 'Exists' }] },
-        topologyKey: 'kubernetes.io/hostname',
-      },
-    ]);
-  });
-  it('needs no affinity for a named model without forbidden features', () => {
-    expect(render(demoVmi({}, { cpu: { model: 'Haswell' } })).spec?.affinity).toBeUndefined();
-  });
-});
-
 describe('volumes', () => {
   const pvcs = new Map([claim('fs', 'Filesystem'), claim('blk', 'Block')]);
   const withVolume = (volume: object, domain = {}): Pod =>
@@ -332,7 +261,42 @@ describe('probes', () => {
         exec: { command: ['virt-probe', '--domainName', 'default_demo', '--timeoutSeconds', '5', '--command', 'cat', '--', '/x'] },
       },
     ],
+    [
+      'by virt-probe, if the user says so',
+      { ...probe, exec: { command: ['virt-probe', '--mine'] } },
+      { ...probe, initialDelaySeconds: 10, exec: { command: ['virt-probe', '--mine'] } },
+    ],
   ])('%s', (_, given, expected) => expect(rendered(given)).toEqual(expected));
+});
+
+describe('how much the launcher says', () => {
+  const labelled = (labels: Record<string, string>): VirtualMachineInstance => ({
+    ...demoVmi(),
+    metadata: { ...demoVmi().metadata, labels },
+  });
+  const said = (labels: Record<string, string>) =>
+    (compute(render(labelled(labels))).env ?? [])
+      .filter(({ name }) => /VERBOSITY|DEBUG/.test(name))
+      .map(({ name, value }) => `${name}=${value}`);
+  it.each<[Record<string, string>, string[]]>([
+    [{}, []],
+    [{ logVerbosity: '3' }, ['VIRT_LAUNCHER_LOG_VERBOSITY=3']],
+    [{ logVerbosity: '6' }, ['VIRT_LAUNCHER_LOG_VERBOSITY=6', 'LIBVIRT_DEBUG_LOGS=1', 'VIRTIOFSD_DEBUG_LOGS=1']],
+    [{ debugLogs: 'True' }, ['LIBVIRT_DEBUG_LOGS=1']],
+  ])('%j', (labels, expected) => expect(said(labels)).toEqual(expected));
+  it('refuses a verbosity that is no number', () => {
+    expect(() => said({ logVerbosity: 'high' })).toThrow('label logVerbosity "high" of demo is no whole number');
+  });
+});
+
+it.each([
+  ['a GPU of a claim', {}, undefined],
+  ['a GPU of a claim where there are no claims', { disabledFeatureGates: ['GPUsWithDRA'] }, 'GPU  is not permitted'],
+])('takes %s: %s', (_, developerConfiguration, fault) => {
+  const vmi = demoVmi({}, { devices: { gpus: [{ name: 'g', claimName: 'c', requestName: 'r' }] } });
+  const rendered = () => render(vmi, { developerConfiguration, permittedHostDevices: {} });
+  if (fault) expect(rendered).toThrow(fault);
+  else expect(compute(rendered()).resources?.claims).toEqual([{ name: 'c', request: 'r' }]);
 });
 
 it('runs as root only where the VMI says so', () => {
@@ -354,29 +318,4 @@ it('limits CPUs and memory where the namespace’s quota asks for it', () => {
 it('binds claims by a pod that ends at once', () => {
   const pod = renderTemporaryPod(demoVmi(), context());
   expect([pod.metadata.annotations?.['kubevirt.io/ephemeral-provisioning'], compute(pod).command]).toEqual(['true', ['/bin/sh']]);
-});
-
-describe('a migration target', () => {
-  const digest = `sha256:${'0'.repeat(64)}`;
-  const image = (status: object): string | undefined => {
-    const source = { metadata: { name: 'virt-launcher-demo-x' }, status } as Pod;
-    return renderMigrationTargetPod(demoVmi(), source, context()).spec?.volumes?.find(({ name }) => name === 'root')?.image?.reference;
-  };
-  it.each([
-    [
-      'of the side container',
-      { containerStatuses: [{ name: 'volumeroot', imageID: `docker-pullable://registry.example/disk@${digest}` }] },
-      `registry.example/disk@${digest}`,
-    ],
-    [
-      'of the image volume',
-      {
-        containerStatuses: [
-          { name: 'compute', volumeMounts: [{ name: 'root', volumeStatus: { image: { imageRef: `registry.example/disk@${digest}` } } }] },
-        ],
-      },
-      `registry.example/disk@${digest}`,
-    ],
-    ['as named, where the source shows none', {}, 'registry.example/disk:v1'],
-  ])('runs the image %s', (_, status, expected) => expect(image(status)).toBe(expected));
 });

@@ -9,6 +9,7 @@ import { containerDisks, pullSecrets } from './container-disks.js';
 import type { PodContext } from './context.js';
 import { withImageDigests } from './image-digests.js';
 import { hasIstio, launcherMetadata } from './metadata.js';
+import { keptAttachments } from './networks.js';
 import { affinity, nodeSelector } from './node-selection.js';
 import { ownVolumes } from './own-volumes.js';
 import { type AllParts, combine } from './parts.js';
@@ -103,6 +104,9 @@ export function renderTemporaryPod(vmi: VirtualMachineInstance, ctx: PodContext)
   };
 }
 
-/** The target of a migration runs the very images that the source pulled, whatever their tags mean by now. */
-export const renderMigrationTargetPod = (vmi: VirtualMachineInstance, sourcePod: Pod, ctx: PodContext): Pod =>
-  renderLauncherPod(withImageDigests(vmi, sourcePod), ctx);
+/** The target of a migration runs the very images that the source pulled, whatever their tags mean by now, on links of the same names. */
+export function renderMigrationTargetPod(vmi: VirtualMachineInstance, sourcePod: Pod, ctx: PodContext): Pod {
+  const pod = renderLauncherPod(withImageDigests(vmi, sourcePod), ctx);
+  const annotations = { ...pod.metadata.annotations, ...keptAttachments(vmi, sourcePod, ctx) };
+  return { ...pod, metadata: { ...pod.metadata, annotations } };
+}

@@ -1,11 +1,21 @@
 // The network side of a launcher pod: annotations by which the CNI plugins and a service mesh know which links the guest needs, and the
 // extended resources of network attachments.
-import type { Interface, Network, VirtualMachineInstance } from '../../api/index.js';
+import type { Interface, Network, Pod, VirtualMachineInstance } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
-import { bridgeName, hashedScheme, isPrimary, isSecondary, PRIMARY_POD_INTERFACE } from '../../core/network/names.js';
+import {
+  bridgeName,
+  hashedScheme,
+  isOrdinalName,
+  isPrimary,
+  isSecondary,
+  type NameScheme,
+  ordinalScheme,
+  PRIMARY_POD_INTERFACE,
+} from '../../core/network/names.js';
 import type { PodContext } from './context.js';
 
 export const MULTUS_NETWORKS = 'k8s.v1.cni.cncf.io/networks';
+const MULTUS_STATUS = 'k8s.v1.cni.cncf.io/network-status';
 const MULTUS_DEFAULT = 'v1.multus-cni.io/default-network';
 const ISTIO_INTERFACES = ['traffic.sidecar.istio.io/kubevirtInterfaces', 'istio.io/reroute-virtual-interfaces'];
 
@@ -53,18 +63,38 @@ function ofPlugin({ iface, network }: Nic, vmi: VirtualMachineInstance, { config
   return [{ name, namespace, 'cni-args': { logicNetworkName: network.name } }];
 }
 
+function attachmentsOf(vmi: VirtualMachineInstance, ctx: PodContext, names: NameScheme): Record<string, string> {
+  const list = nicsOf(vmi).flatMap((nic) => [...ofNetwork(nic, vmi, names.get(nic.network.name)), ...ofPlugin(nic, vmi, ctx)]);
+  return list.length > 0 ? { [MULTUS_NETWORKS]: JSON.stringify(list) } : {};
+}
+
 /** Throws Invalid for a binding plugin that the cluster does not know. */
 export function networkAnnotations(vmi: VirtualMachineInstance, ctx: PodContext): Record<string, string> {
   const nics = nicsOf(vmi);
-  const names = hashedScheme(vmi.spec.networks ?? []);
-  const attachments = nics.flatMap((nic) => [...ofNetwork(nic, vmi, names.get(nic.network.name)), ...ofPlugin(nic, vmi, ctx)]);
   const primary = (vmi.spec.networks ?? []).find(({ multus }) => multus?.default === true)?.multus?.networkName;
   const behindBridge = nics.some(({ iface, network }) => iface.masquerade !== undefined && isPrimary(network));
   return {
-    ...(attachments.length > 0 ? { [MULTUS_NETWORKS]: JSON.stringify(attachments) } : {}),
+    ...attachmentsOf(vmi, ctx, hashedScheme(vmi.spec.networks ?? [])),
     ...(primary ? { [MULTUS_DEFAULT]: primary } : {}),
     ...(behindBridge ? Object.fromEntries(ISTIO_INTERFACES.map((key) => [key, bridgeName(PRIMARY_POD_INTERFACE)])) : {}),
   };
+}
+
+function hasOrdinalNames({ metadata }: Pod): boolean {
+  const text = metadata.annotations?.[MULTUS_STATUS];
+  if (!text) return false;
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.some((each) => isOrdinalName(String((each as { interface?: unknown } | null)?.interface ?? '')));
+  } catch {
+    return false; // written by the CNI, not ours to repair: new pods have hashed names
+  }
+}
+
+/** A guest whose links were named by position keeps those names when it moves, unless the cluster renames them on the way. */
+export function keptAttachments(vmi: VirtualMachineInstance, source: Pod, ctx: PodContext): Record<string, string> {
+  if (ctx.config.isEnabled('PodSecondaryInterfaceNamingUpgrade') || !hasOrdinalNames(source)) return {};
+  return attachmentsOf(vmi, ctx, ordinalScheme(vmi.spec.networks ?? []));
 }
 
 /** Where an admission webhook of the cluster injects them, they must not be asked for twice. */

@@ -13,6 +13,10 @@ const CPU_FEATURE = 'cpu-feature.node.kubevirt.io/';
 const CPU_VENDOR = 'cpu-vendor.node.kubevirt.io/';
 const MACHINE_TYPE = 'machine-type.node.kubevirt.io/';
 const HYPERV = 'hyperv.node.kubevirt.io/';
+/** Nodes say with it which guests they can emulate. */
+const VM_ARCHITECTURE = 'kubevirt.io/vm-arch-';
+const ARCHITECTURE = 'kubernetes.io/arch';
+const CROSS_ARCHITECTURE = 'CrossArchitectureVirtualization';
 const TSC_FREQUENCY = 'scheduling.node.kubevirt.io/tsc-frequency-';
 const OBSOLETE_HOST_MODEL = 'node-labeller.kubevirt.io/obsolete-host-model';
 const HYPERV_FEATURES = [
@@ -63,13 +67,19 @@ function tscLabels({ spec, status }: VirtualMachineInstance): string[] {
 function securityLabels({ domain, architecture }: Spec): string[] {
   const wanted: [boolean, string][] = [
     [domain.cpu?.realtime !== undefined, 'kubevirt.io/realtime'],
-    [isSev(domain) && !isSevSnp(domain), 'kubevirt.io/sev'],
+    [isSev(domain), 'kubevirt.io/sev'],
     [isSevEs(domain), 'kubevirt.io/sev-es'],
     [isSevSnp(domain), 'kubevirt.io/sev-snp'],
     [architecture === 's390x' && domain.launchSecurity !== undefined, 'kubevirt.io/s390-pv'],
     [isTdx(domain), 'kubevirt.io/tdx'],
   ];
   return wanted.flatMap(([applies, label]) => (applies ? [label] : []));
+}
+
+/** A guest that may be emulated runs wherever its architecture can be; without emulation on nodes of its own architecture. */
+function architectureLabels({ architecture }: Spec, config: ClusterConfig): Record<string, string> {
+  if (architecture && config.isEnabled(CROSS_ARCHITECTURE)) return { [`${VM_ARCHITECTURE}${architecture}`]: 'true' };
+  return { [ARCHITECTURE]: (architecture || config.defaultArchitecture).toLowerCase() };
 }
 
 export function nodeSelector(vmi: VirtualMachineInstance, config: ClusterConfig): Record<string, string> {
@@ -85,7 +95,7 @@ export function nodeSelector(vmi: VirtualMachineInstance, config: ClusterConfig)
   ];
   return {
     [LABEL.schedulable]: 'true',
-    'kubernetes.io/arch': spec.architecture || config.defaultArchitecture,
+    ...architectureLabels(spec, config),
     ...config.spec.developerConfiguration?.nodeSelectors,
     ...spec.nodeSelector,
     ...Object.fromEntries(features.map((label) => [label, 'true'])),
@@ -116,6 +126,15 @@ function withApart(affinity: Affinity | undefined, terms: ReturnType<typeof rese
   return { ...affinity, podAntiAffinity: { ...others, requiredDuringSchedulingIgnoredDuringExecution: [...given, ...terms] } };
 }
 
+/** Emulation is slow: nodes of the guest's own architecture come first. */
+function withOwnArchitecture(affinity: Affinity | undefined, { architecture }: Spec, config: ClusterConfig): Affinity | undefined {
+  if (!architecture || !config.isEnabled(CROSS_ARCHITECTURE)) return affinity;
+  const own = { matchExpressions: [{ key: ARCHITECTURE, operator: 'In', values: [architecture.toLowerCase()] }] };
+  const { preferredDuringSchedulingIgnoredDuringExecution: given = [], ...others } = affinity?.nodeAffinity ?? {};
+  const preferred = [...given, { weight: 100, preference: own }];
+  return { ...affinity, nodeAffinity: { ...others, preferredDuringSchedulingIgnoredDuringExecution: preferred } };
+}
+
 export function affinity(vmi: VirtualMachineInstance, ctx: PodContext): Affinity | undefined {
   const { cpu } = vmi.spec.domain;
   const forbidden = (cpu?.features ?? []).filter(({ policy }) => policy === 'forbid').map(({ name }) => `${CPU_FEATURE}${name}`);
@@ -124,5 +143,5 @@ export function affinity(vmi: VirtualMachineInstance, ctx: PodContext): Affinity
     vmi.spec.affinity,
     absent.map((key) => ({ key, operator: 'DoesNotExist' })),
   );
-  return withApart(onNodes, reservationTerms(reservationLabels(vmi, ctx)));
+  return withOwnArchitecture(withApart(onNodes, reservationTerms(reservationLabels(vmi, ctx))), vmi.spec, ctx.config);
 }

@@ -6,14 +6,17 @@ const BOOT_DELAY_SECONDS = 10;
 /** virt-probe must give up before the kubelet does. */
 const MARGIN_SECONDS = 1;
 
+/** Who calls it by itself has said everything. */
+const PROGRAM = 'virt-probe';
+
 type PodProbe = NonNullable<Container['readinessProbe']>;
 
 function command(vmi: VirtualMachineInstance, probe: Probe): string[] | undefined {
   const { namespace, name } = vmi.metadata;
-  const base = ['virt-probe', '--domainName', `${namespace}_${name}`, '--timeoutSeconds', String(probe.timeoutSeconds ?? 1)];
+  const base = [PROGRAM, '--domainName', `${namespace}_${name}`, '--timeoutSeconds', String(probe.timeoutSeconds ?? 1)];
   if (probe.guestAgentPing) return [...base, '--guestAgentPing'];
   const [program, ...args] = probe.exec?.command ?? [];
-  return program === undefined ? undefined : [...base, '--command', program, '--', ...args];
+  return program === undefined || program === PROGRAM ? undefined : [...base, '--command', program, '--', ...args];
 }
 
 export function podProbe(vmi: VirtualMachineInstance, probe: Probe | undefined): PodProbe | undefined {
