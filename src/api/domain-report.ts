@@ -1,6 +1,12 @@
 // What a launcher tells the node agent about its domain: libvirt's state in KubeVirt's words plus the few facts that end in VMI status.
 // Travels as JSON in GetDomain and HandleDomainEvent.
 
+/**
+ * How much of what a guest says is told on: it ends in the status of the VMI, which the cluster does not keep when it is larger than some hundred
+ * KiB, and then nothing can be written there any more, not even the end of the guest. An honest guest has less.
+ */
+export const REPORT_LIMITS = { interfaces: 256, addresses: 32, commands: 512, address: 64, word: 256, sentence: 4096 } as const;
+
 export type DomainState = 'NoState' | 'Running' | 'Blocked' | 'Paused' | 'ShuttingDown' | 'Shutoff' | 'Crashed' | 'PMSuspended' | 'Unknown';
 
 export interface DomainInterfaceReport {

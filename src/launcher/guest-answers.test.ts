@@ -65,6 +65,19 @@ describe('answers of the guest agent', () => {
     expect(read(answer)).toEqual(expected);
   });
 
+  it('cuts what no honest guest says', () => {
+    const long = 'x'.repeat(100_000);
+    const many = <T>(item: T): T[] => Array.from({ length: 5_000 }, () => item);
+    const addresses = [...many({ 'ip-address': 'fe80::1' }), ...many({ 'ip-address': long })];
+    const interfaces = readInterfaces(many({ name: long, 'hardware-address': '02:aa', 'ip-addresses': addresses }));
+    expect([interfaces.length, interfaces[0]?.interfaceName?.length, interfaces[0]?.ips?.length]).toEqual([256, 256, 32]);
+    expect(readInterfaces([{ name: 'eth0', 'ip-addresses': [{ 'ip-address': 'at home' }] }])).toEqual([{ mac: '', interfaceName: 'eth0' }]);
+    const { version, commands } = readVersion({ version: long, supported_commands: many({ name: long }) });
+    expect([version.length, commands.length, commands[0]?.name.length]).toEqual([256, 512, 256]);
+    expect(Object.values(readOsInfo({ name: long }))[0]).toHaveLength(256);
+    expect([readHostname({ 'host-name': long })?.length, readUsers(many({ user: long })).length]).toEqual([256, 4096]);
+  });
+
   it.each([readVersion, readOsInfo, readHostname, readTimezone, readUsers, readInterfaces, readFilesystems])(
     'survives nonsense: %o',
     (read) => {

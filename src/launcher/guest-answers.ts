@@ -1,17 +1,21 @@
-// The guest agent's answers in the words of the API. Pure; the guest is not trusted, so every field is checked before it is used.
-import type { DomainInterfaceReport } from '../api/domain-report.js';
+// The guest agent's answers in the words of the API. Pure; the guest is not trusted, so every field is checked before it is used, and cut where it
+// is longer than an honest one: an agent may send 10 MB.
+import { isIP } from 'node:net';
+import { type DomainInterfaceReport, REPORT_LIMITS } from '../api/domain-report.js';
+import { compact } from '../base/compact.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-const objects = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : []);
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+/** Of users, file systems and the like, none of which end in the status of a VMI. */
+const MOST = 4096;
+const objects = (value: unknown): Fields[] => (Array.isArray(value) ? value.slice(0, MOST).filter(isObject) : []);
+/** Of one interface, among which the first IPv4 address is looked for. */
+const MOST_ADDRESSES = 512;
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value.slice(0, REPORT_LIMITS.word) : undefined;
+const path = (value: unknown): string | undefined => (typeof value === 'string' ? value.slice(0, REPORT_LIMITS.sentence) : undefined);
 const number = (value: unknown): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
-
-/** Drops absent fields. */
-function compact<T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
-}
 
 export interface AgentVersion {
   readonly version: string;
@@ -21,7 +25,9 @@ export interface AgentVersion {
 /** guest-info */
 export function readVersion(answer: unknown): AgentVersion {
   if (!isObject(answer)) return { version: '', commands: [] };
-  const commands = objects(answer.supported_commands).map(({ name, enabled }) => ({ name: text(name) ?? '', enabled: enabled === true }));
+  const commands = objects(answer.supported_commands)
+    .slice(0, REPORT_LIMITS.commands)
+    .map(({ name, enabled }) => ({ name: text(name) ?? '', enabled: enabled === true }));
   return { version: text(answer.version) ?? '', commands: commands.filter(({ name }) => name !== '') };
 }
 
@@ -61,13 +67,22 @@ export function readTimezone(answer: unknown): string | undefined {
 
 /** guest-network-get-interfaces, without the loopback. */
 export function readInterfaces(answer: unknown): DomainInterfaceReport[] {
-  return objects(answer).flatMap((iface) => {
-    const [interfaceName, mac] = [text(iface.name), text(iface['hardware-address'])];
-    if (interfaceName === undefined || interfaceName === 'lo') return [];
-    const ips = objects(iface['ip-addresses']).flatMap((address) => text(address['ip-address']) ?? []);
-    return [{ mac: mac ?? '', interfaceName, ...(ips.length > 0 ? { ips: firstV4First(ips) } : {}) }];
+  const named = objects(answer).flatMap((iface) => {
+    const interfaceName = text(iface.name);
+    return interfaceName === undefined || interfaceName === 'lo' ? [] : [{ iface, interfaceName }];
+  });
+  return named.slice(0, REPORT_LIMITS.interfaces).map(({ iface, interfaceName }) => {
+    const listed = objects(iface['ip-addresses']).slice(0, MOST_ADDRESSES);
+    const ips = listed.flatMap((address) => addressOf(address['ip-address']) ?? []);
+    const told = ips.length > 0 ? { ips: firstV4First(ips).slice(0, REPORT_LIMITS.addresses) } : {};
+    return { mac: text(iface['hardware-address']) ?? '', interfaceName, ...told };
   });
 }
+
+const addressOf = (value: unknown): string | undefined => {
+  const found = text(value);
+  return found === undefined || isIP(found) === 0 ? undefined : found;
+};
 
 /** The first IPv4 address leads: it becomes the interface's ipAddress. */
 function firstV4First(ips: readonly string[]): string[] {
@@ -105,7 +120,7 @@ export function readFilesystems(answer: unknown): GuestFilesystem[] {
     );
     return {
       diskName: text(fs.name) ?? '',
-      mountPoint: text(fs.mountpoint) ?? '',
+      mountPoint: path(fs.mountpoint) ?? '',
       fileSystemType: text(fs.type) ?? '',
       usedBytes: number(fs['used-bytes']) ?? 0,
       totalBytes: number(fs['total-bytes']) ?? 0,
@@ -128,10 +143,10 @@ export interface ExecStatus {
 const SIGNAL_BASE = 128;
 const ENDED_UNKNOWN = -1;
 
-/** guest-exec-status */
+/** guest-exec-status; what the program wrote is for who ran it, and whole. */
 export function readExecStatus(answer: unknown): ExecStatus {
   if (!isObject(answer)) return { exited: false, exitCode: ENDED_UNKNOWN, output: '' };
   const signal = number(answer.signal);
   const exitCode = number(answer.exitcode) ?? (signal === undefined ? ENDED_UNKNOWN : SIGNAL_BASE + signal);
-  return { exited: answer.exited === true, exitCode, output: text(answer['out-data']) ?? '' };
+  return { exited: answer.exited === true, exitCode, output: typeof answer['out-data'] === 'string' ? answer['out-data'] : '' };
 }
