@@ -1,6 +1,8 @@
 // What every process does around its own work: flags, logger, signals, and the one place that ends the process.
 // A failure that nobody caught is logged and ends the process with code 1; a wrong flag with 2; a signal stops it in order.
-import { hostname } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../base/clock.js';
 import { type Ctx, makeCtx } from '../base/context.js';
@@ -65,6 +67,13 @@ export interface ProcessContext extends Ctx {
   readonly host: string;
   /** Asks the process to stop in order, as a signal would. */
   stop(): void;
+}
+
+/** A folder for files that live no longer than the process, such as keys that it made itself. */
+export function temporaryFolder(name: string): string {
+  const dir = mkdtempSync(join(tmpdir(), `${name}-`));
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+  return dir;
 }
 
 /** Runs `work` until it returns, fails or a signal comes; then the process ends. `work` must return soon after ctx.signal aborts. */

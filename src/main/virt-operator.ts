@@ -1,7 +1,6 @@
 // virt-operator: installs what the KubeVirt CR asks for, on the leader of its replicas; every replica answers the webhooks that guard
 // the CR, and serves health and metrics. Its certificate is one of those it makes itself: until then it serves with a stand-in.
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyOf, type Secret } from '../api/index.js';
 import { createAuthority, isMatchingPair } from '../base/crypto/certificates.js';
@@ -18,7 +17,7 @@ import { ControllerProcess, type ProcessOptions } from '../runtime/operator-base
 import { SECRETS } from '../runtime/resources.js';
 import type { Manager } from '../runtime/types.js';
 import { operatorWebhookRoutes } from './operator-webhooks.js';
-import { type ProcessContext, parseFlags, runProcess } from './process.js';
+import { type ProcessContext, parseFlags, runProcess, temporaryFolder } from './process.js';
 import { followProfiling } from './profiling.js';
 
 const NAME = 'virt-operator';
@@ -73,7 +72,7 @@ interface ServingFiles {
 
 /** Certificate files that follow our Secret: quicker than a mounted volume, which the kubelet refreshes once a minute. */
 async function servingFiles(manager: Manager, namespace: string, now: number): Promise<ServingFiles> {
-  const folder = mkdtempSync(join(tmpdir(), 'virt-operator-'));
+  const folder = temporaryFolder(NAME);
   const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') };
   const write = (certPem: string, keyPem: string): void => {
     writeFileSync(files.certFile, certPem);

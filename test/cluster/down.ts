@@ -39,10 +39,14 @@ export async function tearDown(config: ClusterConfig, log: Log): Promise<void> {
   removeState(config);
 }
 
+/** What only the cluster's own processes have on their command lines. */
+export function ownPaths(config: ClusterConfig): string[] {
+  return [config.binDir, ...config.nodes.map((node) => join(node.dir, 'node.sh'))];
+}
+
 /** For the day when somebody removed the records, or an `up` died between a start and its record. */
 async function endUnrecorded(config: ClusterConfig): Promise<void> {
-  const paths = [config.binDir, ...config.nodes.map((node) => join(node.dir, 'node.sh'))];
-  for (const pid of findUnrecorded(paths, readCommandLines())) {
+  for (const pid of findUnrecorded(ownPaths(config), readCommandLines())) {
     const record = pid === process.pid ? undefined : recordOf(`unrecorded-${pid}`, pid, []);
     if (record) await stopProcess(record, 0);
   }

@@ -1,6 +1,8 @@
 // The order of the whole test run, and what a failure means for the steps after it: without images or a cluster the steps
 // that need them do not run and count as failed. The cluster is taken down however the run ends.
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../src/base/errors.js';
 import { type ClusterHandle, ensureUp } from '../../test/cluster/cluster.js';
 import { clusterConfig } from '../../test/cluster/config.js';
@@ -8,7 +10,9 @@ import { down } from '../../test/cluster/down.js';
 import { timedLog } from '../../test/cluster/progress.js';
 import { ONE_FAILED, ONE_PASSED } from './counts.js';
 import { domainStep } from './domains.js';
+import { leftOn, type Machine, ourThings, readMachine } from './leftovers.js';
 import { oracleStep } from './oracle.js';
+import type { OwnFolder } from './own-folder.js';
 import { runQuick } from './quick-steps.js';
 import { ROOT, runCommand, runStep, type Step, type StepContext, type StepResult } from './steps.js';
 import { vitestStep } from './vitest.js';
@@ -21,6 +25,8 @@ interface Planned {
 
 const IMAGES = 'images';
 const CLUSTER = 'cluster up';
+const LOOKS = 10;
+const LOOK_MS = 1000;
 
 export function plan(env: NodeJS.ProcessEnv): Planned[] {
   const imagesCommand = { command: [process.execPath, '--import', 'tsx', join(ROOT, 'images/main.ts')], live: true };
@@ -66,6 +72,28 @@ async function runPlanned(step: Step, without: readonly string[], context: StepC
   }
   context.say(`${step.name}: cannot run, since this failed: ${without.join(', ')}`);
   return { name: step.name, ms: 0, counts: ONE_FAILED };
+}
+
+/** The last step: fails with the names of what the run leaves on the machine. A process may still be ending, so that it looks again. */
+export function nothingLeftStep(own: OwnFolder | undefined, before: Machine): Step {
+  return {
+    name: 'nothing left behind',
+    run: async ({ say }) => {
+      const config = clusterConfig(process.env);
+      const ours = ourThings(config, own?.dir ?? tmpdir());
+      const look = () => [
+        ...leftOn(before, readMachine(config), ours),
+        ...(own?.leftovers() ?? []).map((name) => `${ours.temporary}/${name}`),
+      ];
+      let left = look();
+      for (let again = 0; left.length > 0 && again < LOOKS; again++) {
+        await sleep(LOOK_MS);
+        left = look();
+      }
+      for (const each of left) say(`left behind: ${each}`);
+      return left.length === 0 ? ONE_PASSED : ONE_FAILED;
+    },
+  };
 }
 
 /** The names among `needs` without a passed result. */
