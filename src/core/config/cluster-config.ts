@@ -60,15 +60,41 @@ const DEFAULTS = {
   commonInstancetypesDeployment: { enabled: true },
 } as const;
 
+/** Settings in which 0 says something of its own: no limit, no statistics. */
+const ZERO_COUNTS = /^(migrations\.|memBalloonStatsPeriod$)/;
+
+const isOneOf =
+  (...words: readonly unknown[]) =>
+  (value: unknown): boolean =>
+    words.includes(value);
+const isPositive = (value: unknown): boolean => Number(value) > 0;
+
+/** What a setting must be to count; others fall back to the default, so that a slip does not stop the cluster. */
+const SOUND: Readonly<Record<string, (value: unknown) => boolean>> = {
+  'developerConfiguration.memoryOvercommit': isPositive,
+  'developerConfiguration.cpuAllocationRatio': isPositive,
+  'developerConfiguration.pvcTolerateLessSpaceUpToPercent': (value) => isPositive(value) && Number(value) <= 100,
+  'network.defaultNetworkInterface': isOneOf('bridge', 'masquerade', 'slirp'),
+  imagePullPolicy: isOneOf('Always', 'Never', 'IfNotPresent'),
+};
+
+/** Empty words, empty lists and most zeros say nothing, as in the API's own stored form. */
+function says(value: unknown, path: string): boolean {
+  if (value === undefined || value === null || value === '') return false;
+  if (value === 0) return ZERO_COUNTS.test(path);
+  return !Array.isArray(value) || value.length > 0;
+}
+
 const isPlain = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v);
 
 /** Values of `given` win; maps merge, lists replace. */
-function withDefaults(defaults: unknown, given: unknown): unknown {
-  if (given === undefined || given === null) return structuredClone(defaults);
-  if (!isPlain(defaults) || !isPlain(given)) return given;
-  const merged: Record<string, unknown> = { ...given };
-  for (const [key, value] of Object.entries(defaults)) merged[key] = withDefaults(value, given[key]);
-  return merged;
+function withDefaults(defaults: unknown, given: unknown, path = ''): unknown {
+  if (isPlain(defaults) && isPlain(given)) {
+    const merged: Record<string, unknown> = { ...given };
+    for (const [key, value] of Object.entries(defaults)) merged[key] = withDefaults(value, given[key], path ? `${path}.${key}` : key);
+    return merged;
+  }
+  return says(given, path) && (SOUND[path]?.(given) ?? true) ? given : structuredClone(defaults);
 }
 
 /** `undefined` gives the configuration of a CR that sets nothing. */

@@ -21,9 +21,14 @@ export function machineTypeFor(config: ClusterConfig, arch: string | undefined):
   return config.spec.machineType || forArchitecture(config, arch).machineType || '';
 }
 
+/** Where the launcher looks for UEFI firmware; the old cluster-wide setting wins here, too. */
+export const ovmfPathFor = (config: ClusterConfig, arch: string | undefined): string =>
+  config.spec.ovmfPath || forArchitecture(config, arch).ovmfPath || '';
+
 /** Globs of the machine types that a VM of this architecture may ask for. */
 export function emulatedMachinesFor(config: ClusterConfig, arch: string | undefined): readonly string[] {
-  return config.spec.emulatedMachines ?? forArchitecture(config, arch).emulatedMachines ?? [];
+  const { emulatedMachines: old = [] } = config.spec;
+  return old.length > 0 ? old : (forArchitecture(config, arch).emulatedMachines ?? []);
 }
 
 export const isLiveUpdate = (config: ClusterConfig): boolean => config.spec.vmRolloutStrategy === 'LiveUpdate';

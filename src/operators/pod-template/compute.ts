@@ -2,6 +2,7 @@
 import type { Container, VirtualMachineInstance } from '../../api/index.js';
 import type { Amount } from '../../api/quantity.js';
 import { KvError } from '../../base/errors.js';
+import { ovmfPathFor } from '../../core/config/cluster-lookups.js';
 import { selectorMatches } from '../../core/label-selector.js';
 import { computeResources } from '../../core/resources/compute-resources.js';
 import type { PodContext } from './context.js';
@@ -24,12 +25,6 @@ const LOG_FILTERS = 'kubevirt.io/libvirt-log-filters';
 
 export const graceSeconds = ({ spec }: VirtualMachineInstance): number => spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
 
-function ovmfPath(arch: string, { config }: PodContext): string | undefined {
-  const all = config.spec.architectureConfiguration;
-  if (arch === 'arm64') return all?.arm64?.ovmfPath;
-  return arch === 's390x' ? all?.s390x?.ovmfPath : all?.amd64?.ovmfPath;
-}
-
 function switches(vmi: VirtualMachineInstance, ctx: PodContext): string[] {
   const annotations = vmi.metadata.annotations ?? {};
   const { config } = ctx;
@@ -47,7 +42,7 @@ function switches(vmi: VirtualMachineInstance, ctx: PodContext): string[] {
 }
 
 function launcherArgs(vmi: VirtualMachineInstance, ctx: PodContext): string[] {
-  const ovmf = ovmfPath(vmi.spec.architecture || ctx.config.defaultArchitecture, ctx);
+  const ovmf = ovmfPathFor(ctx.config, vmi.spec.architecture || ctx.config.defaultArchitecture);
   const hooks = hookSidecars(vmi, ctx).length;
   const filters = vmi.metadata.annotations?.[LOG_FILTERS];
   const { name = '', uid = '', namespace = '' } = vmi.metadata;

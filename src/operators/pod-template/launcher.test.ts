@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeVirtConfiguration, Pod, VirtualMachineInstance } from '../../api/index.js';
-import { annotated, claim, context, demoVmi, gates } from './fixtures.js';
+import { annotated, claim, context, demoVmi } from './fixtures.js';
 import { renderLauncherPod, renderTemporaryPod } from './launcher.js';
 
 const compute = (pod: Pod) => {
