@@ -84,6 +84,45 @@ describe('Notifier', () => {
     expect(heard).toEqual(['IOerror', 'ADDED Paused']);
   });
 
+  it('does not hold the last state back behind one that is refused again and again', async () => {
+    const heard: string[] = [];
+    const notifier = new Notifier(ctx, {
+      ...agent().client,
+      domainEvent: async ({ type, domain }) => {
+        if (domain?.status.status === 'Running') throw new KvError('Invalid', 'no such state', { retry: 'backoff' });
+        heard.push(`${type} ${domain?.status.status}`);
+      },
+    });
+    notifier.domain(report('Running'));
+    await notifier.flush(20);
+    notifier.domain(report('Shutoff'));
+    notifier.deleted(report('NoState'));
+    expect(await notifier.flush(5000)).toBe(true);
+    expect(heard).toEqual(['ADDED Shutoff', 'DELETED NoState']);
+  });
+
+  it('tells an event that the agent does not want no second time', async () => {
+    const { heard, client } = agent();
+    const k8sEvent = async (): Promise<void> => {
+      throw new KvError('Internal', 'cannot read properties of undefined');
+    };
+    const notifier = new Notifier(ctx, { ...client, k8sEvent });
+    notifier.event(ioError);
+    notifier.domain(report('Running'));
+    expect(await notifier.flush(1000)).toBe(true);
+    expect(heard).toEqual(['ADDED Running']);
+  });
+
+  it('loses no state when so many events come that the oldest is dropped while it is told', async () => {
+    const { heard, client } = agent();
+    const notifier = new Notifier(ctx, client);
+    notifier.event(ioError);
+    notifier.domain(report('Shutoff'));
+    for (let i = 0; i < 60; i++) notifier.event(ioError);
+    expect(await notifier.flush(5000)).toBe(true);
+    expect(heard.filter((what) => what !== 'IOerror')).toEqual(['ADDED Shutoff']);
+  });
+
   it('gives up waiting, not trying', async () => {
     const { client } = agent(1000);
     const notifier = new Notifier(ctx, client);

@@ -4,7 +4,7 @@ import type { DomainEventType, DomainReport } from '../api/domain-report.js';
 import { Backoff } from '../base/backoff.js';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
-import { isKvError, messageOf } from '../base/errors.js';
+import { hasCode, isKvError, messageOf } from '../base/errors.js';
 import type { LauncherEvent, NotifyClient } from '../rpc/index.js';
 
 type Item =
@@ -13,6 +13,12 @@ type Item =
 
 /** Events for the user beyond this many are dropped, oldest first: a failing disk must not fill the memory. */
 const MAX_EVENTS = 50;
+
+/** Not that the agent is away, or asks for patience: it has heard this, and will not take it. A state may be another the next time. */
+function isRefused(err: unknown, { kind }: Item): boolean {
+  if (isKvError(err) && err.retry === 'never') return true;
+  return kind === 'event' && !hasCode(err, 'LauncherUnreachable', 'Timeout', 'Unavailable');
+}
 
 export class Notifier {
   readonly #ctx: Ctx;
@@ -65,13 +71,30 @@ export class Notifier {
     });
   }
 
-  // The first item of the queue is the one under way: it stays there until it is delivered.
+  // The first item of the queue is the one under way: it stays there until it is delivered, unless too many events came meanwhile.
   async #work(): Promise<void> {
     for (let item = this.#queue[0]; item; item = this.#queue[0]) {
       if (this.#ctx.signal.aborted) return;
-      if (await this.#deliver(item)) this.#queue.shift();
-      else await sleep(this.#ctx.clock, this.#backoff.next(), this.#ctx.signal);
+      if (await this.#deliver(item)) this.#drop(item);
+      else {
+        await sleep(this.#ctx.clock, this.#backoff.next(), this.#ctx.signal);
+        this.#dropOutdated(item);
+      }
     }
+  }
+
+  #drop(item: Item): void {
+    const at = this.#queue.indexOf(item);
+    if (at >= 0) this.#queue.splice(at, 1);
+  }
+
+  /** A state that was not taken does not hold the next one back; the agent may never take it. */
+  #dropOutdated(item: Item): void {
+    const at = this.#queue.findIndex((other) => other.kind === 'domain' && other !== item);
+    const next = this.#queue[at];
+    if (item.kind !== 'domain' || next?.kind !== 'domain') return;
+    this.#drop(item);
+    if (item.type === 'ADDED' && next.type === 'MODIFIED') this.#queue[this.#queue.indexOf(next)] = { ...next, type: 'ADDED' };
   }
 
   async #deliver(item: Item): Promise<boolean> {
@@ -83,7 +106,7 @@ export class Notifier {
       this.#backoff.reset();
       return true;
     } catch (err) {
-      if (isKvError(err) && err.retry === 'never') {
+      if (isRefused(err, item)) {
         this.#ctx.log.warn({ reason: messageOf(err), kind: item.kind }, 'The node agent refused a notification; it is dropped');
         return true;
       }

@@ -215,7 +215,8 @@ export class Launchers {
     if (this.#bySocket.get(socketPath)?.eventPace.take() !== true) {
       throw new KvError('Unavailable', 'this launcher emitted too many events; this one is dropped', { retry: 'never' });
     }
-    const [type, reason, message] = [event.type, event.reason.slice(0, MAX_REASON), event.message.slice(0, MAX_MESSAGE)];
+    const type = event.type === 'Normal' ? 'Normal' : 'Warning';
+    const [reason, message] = [event.reason.slice(0, MAX_REASON), event.message.slice(0, MAX_MESSAGE)];
     this.#options.emit({ type, reason, message, involved: { namespace: ghost.namespace, name: ghost.name, uid: ghost.uid } });
   }
 
