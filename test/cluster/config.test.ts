@@ -41,7 +41,7 @@ describe('the kubelet', () => {
   const kubelet = parse(renderKubelet(config, node1, 24 * 1024 ** 3)) as Record<string, unknown>;
 
   it('starts on both versions of control groups, in the node’s own sub-tree', () => {
-    expect(kubelet).toMatchObject({ failCgroupV1: false, cgroupDriver: 'cgroupfs', cgroupRoot: '/state/node1' });
+    expect(kubelet).toMatchObject({ failCgroupV1: false, cgroupDriver: 'cgroupfs', cgroupRoot: `/${config.cgroup}/node1` });
   });
 
   it('leaves the other nodes their share of the memory', () => {

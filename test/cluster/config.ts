@@ -1,6 +1,7 @@
 // What the local cluster looks like: names, addresses, folders and versions, as one typed value that every other file here
 // takes. Pure but for the two environment overrides, which clusterConfig() is handed by its callers.
-import { basename, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { basename, join, resolve } from 'node:path';
 
 export interface NodeConfig {
   readonly name: string;
@@ -42,6 +43,8 @@ export interface ClusterConfig {
   readonly pauseImage: string;
   readonly toolImage: string;
   readonly cgroup: string;
+  /** Where the machine's local clusters find each other. */
+  readonly registerDir: string;
   /** Nodes see the machine's /dev/kvm. */
   readonly kvm: boolean;
   readonly nodes: readonly NodeConfig[];
@@ -56,6 +59,7 @@ export interface ClusterEnv {
   readonly HOME?: string | undefined;
 }
 
+const STATE_DIR = '/var/lib/kubevirt-ts-cluster';
 const NODE_COUNT = 2;
 /** Unique local addresses (RFC 4193). */
 const NODE_NET6 = 'fd6b:7674:ac1e';
@@ -66,7 +70,7 @@ export function cacheDir(env: ClusterEnv): string {
 }
 
 export function clusterConfig(env: ClusterEnv): ClusterConfig {
-  const stateDir = env.KUBEVIRT_TS_CLUSTER_DIR || '/var/lib/kubevirt-ts-cluster';
+  const stateDir = resolve(env.KUBEVIRT_TS_CLUSTER_DIR || STATE_DIR);
   return {
     stateDir,
     logsDir: join(stateDir, 'logs'),
@@ -89,11 +93,17 @@ export function clusterConfig(env: ClusterEnv): ClusterConfig {
     domain: 'cluster.local',
     pauseImage: 'localhost/kubevirt-ts/pause:1',
     toolImage: 'localhost/kubevirt-ts/busybox:1',
-    // By the folder's name: a second cluster in a network namespace of its own has its own groups.
-    cgroup: basename(stateDir),
+    cgroup: groupName(stateDir),
+    registerDir: '/run/kubevirt-ts-clusters',
     kvm: env.KUBEVIRT_TS_CLUSTER_KVM === '1',
     nodes: Array.from({ length: NODE_COUNT }, (_, at) => nodeConfig(stateDir, at + 1)),
   };
+}
+
+/** Unlike for every folder: `down` ends whatever is in its group, and two folders may have one name. */
+function groupName(stateDir: string): string {
+  if (stateDir === STATE_DIR) return basename(stateDir);
+  return `${basename(stateDir)}-${createHash('sha256').update(stateDir).digest('hex').slice(0, 8)}`;
 }
 
 function nodeConfig(stateDir: string, number: number): NodeConfig {

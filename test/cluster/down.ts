@@ -6,6 +6,7 @@ import { readCgroupLayout, removeCgroups } from './cgroups.js';
 import type { ClusterConfig } from './config.js';
 import { withLock } from './lock.js';
 import { mountsBelow } from './mounts.js';
+import { neighbours, unregister } from './neighbours.js';
 import { removeHostNetwork } from './network.js';
 import { removeMadeDirs, stopNode } from './node.js';
 import { findUnrecorded, readCommandLines, readRecords, recordOf, removeRecord } from './process-records.js';
@@ -35,7 +36,8 @@ export async function tearDown(config: ClusterConfig, log: Log): Promise<void> {
   for (const device of loops) await tryRun(['losetup', '-d', device]);
   for (const device of loops) if (await tryRun(['losetup', device])) log(`${device} is still in use and goes with its last user`);
   await removeHostNetwork(config);
-  removeMadeDirs(config);
+  removeMadeDirs(config, neighbours(config));
+  unregister(config);
   removeState(config);
 }
 

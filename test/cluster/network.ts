@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { KvError } from '../../src/base/errors.js';
 import { overlaps } from './addresses.js';
 import type { ClusterConfig, NodeConfig } from './config.js';
+import { type BridgeLink, ownerOfBridge } from './neighbours.js';
 import { run, tryRun } from './run.js';
 
 const NFT_TABLE = 'kubevirt_ts_cluster';
@@ -23,6 +24,7 @@ export async function ensureHostNetwork(config: ClusterConfig): Promise<void> {
   if (!(await tryRun(['ip', 'link', 'show', config.bridge]))) {
     await run(['ip', 'link', 'add', config.bridge, 'type', 'bridge']);
   }
+  await run(['ip', 'link', 'set', config.bridge, 'alias', config.stateDir]);
   await run(['ip', 'addr', 'replace', `${config.hostIp}/24`, 'dev', config.bridge]);
   await run(['ip', 'link', 'set', config.bridge, 'up']);
   if (hasIpv6()) await run(['ip', 'addr', 'replace', `${config.hostIp6}/64`, 'dev', config.bridge, 'nodad']);
@@ -143,7 +145,15 @@ if [ -e /proc/sys/net/ipv6/conf/all/forwarding ]; then echo 1 > /proc/sys/net/ip
 if [ -e /proc/sys/net/bridge/bridge-nf-call-iptables ]; then echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables; fi
 `;
 
+/** The state folder of the cluster that has the bridge, if there is one that says whose it is. */
+export async function bridgeOwner(config: ClusterConfig): Promise<string | undefined> {
+  return ownerOfBridge(JSON.parse(await run(['ip', '-json', 'link', 'show'])) as BridgeLink[], config);
+}
+
 export async function removeHostNetwork(config: ClusterConfig): Promise<void> {
+  const owner = await bridgeOwner(config);
+  // Another cluster's names are the same.
+  if (owner !== undefined && owner !== config.stateDir) return;
   for (const node of config.nodes) await tryRun(['ip', 'link', 'del', node.hostLink]);
   await tryRun(['ip', 'link', 'del', config.bridge]);
   await tryRun(['nft', 'delete', 'table', 'ip', NFT_TABLE]);

@@ -116,7 +116,7 @@ export async function stopNode(config: ClusterConfig, node: NodeConfig): Promise
   for (const part of ['kubelet', 'kube-proxy', 'containerd']) await stopRecorded(config, `${node.name}-${part}`, 0);
 }
 
-function madeFile(config: ClusterConfig): string {
+function madeFile(config: Pick<ClusterConfig, 'stateDir'>): string {
   return join(config.stateDir, 'made-dirs');
 }
 
@@ -128,8 +128,13 @@ function rememberMade(config: ClusterConfig, first: string | undefined, path: st
   writeFileSync(madeFile(config), `${made.join('\n')}\n`, { flag: 'a' });
 }
 
-export function removeMadeDirs(config: ClusterConfig): void {
+/** With neighbours the folders are in use: to remove a mount point takes the mount away in every namespace. One of them inherits the list. */
+export function removeMadeDirs(config: Pick<ClusterConfig, 'stateDir'>, [heir]: readonly string[]): void {
   if (!existsSync(madeFile(config))) return;
+  if (heir !== undefined) {
+    writeFileSync(madeFile({ stateDir: heir }), readFileSync(madeFile(config)), { flag: 'a' });
+    return;
+  }
   const dirs = readFileSync(madeFile(config), 'utf8').split('\n').filter(Boolean);
   for (const dir of dirs.sort((a, b) => b.length - a.length)) {
     try {

@@ -12,7 +12,8 @@ import { tearDown } from './down.js';
 import { type Fresh, isHealthy, unhealthyReason, unreadyReason } from './health.js';
 import { loadIntoNode, writeOwnImages } from './images.js';
 import { withLock } from './lock.js';
-import { ensureHostNetwork } from './network.js';
+import { assertBridgeIsOurs, register } from './neighbours.js';
+import { bridgeOwner, ensureHostNetwork } from './network.js';
 import { ensureAgents, ensureNodeRuntime, isNodeRunning } from './node.js';
 import { baseObjects } from './objects.js';
 import { ensurePki } from './pki.js';
@@ -28,6 +29,7 @@ export async function up(config: ClusterConfig, log: Log): Promise<void> {
   assertRoot();
   const binaries = (await ensureBinaries(config, log)).join('\n');
   await withLock(`${config.stateDir}.lock`, log, async () => {
+    assertBridgeIsOurs(await bridgeOwner(config), config);
     if (await isHealthy(config)) {
       log(`the cluster is up already: ${config.nodes.length} nodes Ready`);
       if (readText(binariesFile(config)) !== binaries) log('it runs programs of other sources; `cluster down` and `up` renew them');
@@ -61,6 +63,7 @@ async function bringUpOrRebuild(config: ClusterConfig, binaries: string, log: Lo
 async function bringUp(config: ClusterConfig, binaries: string, log: Log): Promise<void> {
   mkdirSync(config.stateDir, { recursive: true, mode: 0o700 });
   mkdirSync(config.logsDir, { recursive: true });
+  register(config);
   if (!existsSync(config.binDir)) linkBinaries(config);
   writeFileSync(binariesFile(config), binaries);
   writeFileSync(join(config.stateDir, 'audit-policy.yaml'), renderAuditPolicy());
