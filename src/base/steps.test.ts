@@ -1,7 +1,7 @@
 // A request that hangs is answered with the step it is at; steps of two requests are kept apart.
 import { describe, expect, it } from 'vitest';
 import { systemClock } from './clock.js';
-import { answerWithin, atStep } from './steps.js';
+import { answerWithin, atStep, isGivenUp } from './steps.js';
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -32,6 +32,20 @@ describe('answerWithin', () => {
       message: 'Sync was not done after 0.1 s; it was at: defining the domain',
     });
     await other;
+  });
+
+  it('lets the work know that nobody waits for it any more', async () => {
+    const seen: boolean[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const late = answerWithin(systemClock, 20, 'Sync', async () => {
+      seen.push(isGivenUp());
+      await pause(60);
+      seen.push(isGivenUp());
+      resolve();
+    });
+    await expect(late).rejects.toMatchObject({ code: 'Timeout' });
+    await promise;
+    expect([...seen, isGivenUp()]).toEqual([false, true, false]);
   });
 
   it('says nothing outside of requests', () => {

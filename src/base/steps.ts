@@ -6,6 +6,7 @@ import { KvError } from './errors.js';
 
 interface Request {
   at: string;
+  isGivenUp: boolean;
 }
 
 const requests = new AsyncLocalStorage<Request>();
@@ -19,10 +20,15 @@ export function atStep(step: string): void {
   if (request !== undefined) request.at = step;
 }
 
+/** Whoever asked for what this code does was told that it took too long: nobody waits for it any more. */
+export const isGivenUp = (): boolean => requests.getStore()?.isGivenUp === true;
+
 /** Rejects with Timeout when `work` is not done after `ms`, naming the step that it is at. */
 export async function answerWithin<T>(clock: Clock, ms: number, what: string, work: () => Promise<T>): Promise<T> {
-  const request: Request = { at: 'beginning' };
-  const late = (): KvError =>
-    new KvError('Timeout', `${what} was not done after ${Math.round(ms / 100) / 10} s; it was at: ${request.at}`, { reason: STUCK });
+  const request: Request = { at: 'beginning', isGivenUp: false };
+  const late = (): KvError => {
+    request.isGivenUp = true;
+    return new KvError('Timeout', `${what} was not done after ${Math.round(ms / 100) / 10} s; it was at: ${request.at}`, { reason: STUCK });
+  };
   return withDeadline(clock, ms, requests.run(request, work), late);
 }

@@ -1,9 +1,10 @@
 // Commands inside the guest against an agent in memory, under a virtual clock: freezing that always ends, programs and their ends.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../base/clock.js';
+import { sleep, systemClock } from '../base/clock.js';
 import { makeCtx } from '../base/context.js';
 import { KvError } from '../base/errors.js';
 import { silentLogger } from '../base/logger.js';
+import { answerWithin } from '../base/steps.js';
 import type { Domain, StateReport } from '../libvirt/index.js';
 import type { AgentCommand } from './agent-poller.js';
 import { type CmdTargets, cmdHandlers } from './cmd-server.js';
@@ -22,6 +23,8 @@ class FakeAgent {
   frozen = false;
   /** Answers of guest-exec-status, oldest first; the last one stays. */
   execStatus: unknown[] = [{ exited: true, exitcode: 0 }];
+  /** Seconds that a command takes. */
+  readonly delays = new Map<string, number>();
   #failures: [string, Error][] = [];
 
   failNext(execute: string, err: Error = new KvError('NotReady', 'no guest agent answers')): void {
@@ -34,6 +37,8 @@ class FakeAgent {
     const at = this.#failures.findIndex(([name]) => name === execute);
     const [failure] = at < 0 ? [] : this.#failures.splice(at, 1);
     if (failure) throw failure[1];
+    const delay = this.delays.get(execute);
+    if (delay !== undefined) await sleep(systemClock, delay * 1000);
     return this.#answer(execute);
   }
 
@@ -103,6 +108,30 @@ describe('freezing', () => {
     await pass(10);
     expect(agent).toMatchObject({ frozen: false });
     expect(agent.count(FREEZE)).toBe(1);
+  });
+
+  it('that comes after its caller was told that it failed is taken back', async () => {
+    agent.delays.set(FREEZE, 30);
+    const late = answerWithin(systemClock, 20_000, 'FreezeVirtualMachine', () => guest.freeze(0));
+    const heard = expect(late).rejects.toMatchObject({ code: 'Timeout' });
+    await pass(29);
+    await heard;
+    expect(agent.frozen).toBe(false);
+    await pass(2);
+    expect(agent.calls.at(-1)).toBe(THAW);
+    expect(agent.frozen).toBe(false);
+  });
+
+  it('is not begun for a caller that gave up while it waited', async () => {
+    agent.delays.set(FREEZE, 30);
+    const first = guest.freeze(60);
+    const late = answerWithin(systemClock, 20_000, 'FreezeVirtualMachine', () => guest.freeze(0));
+    const heard = expect(late).rejects.toMatchObject({ code: 'Timeout', message: expect.stringContaining('earlier request') });
+    await pass(30);
+    await heard;
+    await first;
+    await pass(60);
+    expect(agent.frozen).toBe(false);
   });
 
   it('thawed in time is not thawed again', async () => {

@@ -5,6 +5,7 @@ import { ANNOTATION } from '../api/labels.js';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { hasCode, KvError, messageOf } from '../base/errors.js';
+import { isGivenUp } from '../base/steps.js';
 import type { ExecCommand, ExecOutcome } from '../rpc/index.js';
 import type { AgentPoller } from './agent-poller.js';
 import { type ExecStatus, readExecPid, readExecStatus, readFreezeStatus } from './guest-answers.js';
@@ -36,8 +37,8 @@ const WELL_WHILE_PAUSED: ReadonlySet<string> = new Set([
   'postcopy',
 ]);
 
-/** A backup tool waits 60 s; it is to hear our error, not its own. */
-const FREEZE_TIMEOUT_S = 45;
+/** A backup tool waits 60 s; it is to hear our error, not its own. Before it the guest is asked for its state. */
+const FREEZE_TIMEOUT_S = 40;
 const THAW_RETRY_MS = 10_000;
 /** Most programs of probes end at once; the others are not worth a question every moment. */
 const EXEC_POLL_MS = { first: 25, longest: 500 } as const;
@@ -55,11 +56,13 @@ export class GuestCommands {
 
   /** Freezes a guest that is not frozen yet. It is thawed after `thawAfterSeconds` whatever becomes of the caller; 0 = never. */
   freeze(thawAfterSeconds: number): Promise<void> {
-    return this.#freezing.run(async () => {
+    return this.#freezing.request(async () => {
       const isFrozen = (await this.#freezeStatus()) === 'frozen';
       this.#dropThaw();
       if (!isFrozen) await this.#freezeNow();
-      if (thawAfterSeconds > 0) this.#thawLater(thawAfterSeconds * 1000, 'Nobody thawed the guest in time; thawing it');
+      // Whoever asked was told that it failed, and will thaw nothing.
+      if (!isFrozen && isGivenUp()) this.#thawLater(0, 'Nobody waited for the freeze any more; thawing the guest');
+      else if (thawAfterSeconds > 0) this.#thawLater(thawAfterSeconds * 1000, 'Nobody thawed the guest in time; thawing it');
       await this.#report('frozen');
     });
   }

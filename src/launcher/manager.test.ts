@@ -8,7 +8,9 @@ import {
   guestVmi,
   preparedOf,
 } from '../../test/fakes/fake-launcher-parts.js';
+import { systemClock } from '../base/clock.js';
 import { KvError } from '../base/errors.js';
+import { answerWithin } from '../base/steps.js';
 
 const vmi = guestVmi();
 let parts: FakeLauncherParts;
@@ -98,6 +100,23 @@ describe('sync', () => {
   it('starts nothing in a pod that is being stopped', async () => {
     await parts.manager.markForGracefulShutdown();
     await expect(parts.manager.sync(vmi)).rejects.toMatchObject({ code: 'Conflict', retry: 'never' });
+  });
+
+  it('does not carry out what was given up while it waited', async () => {
+    const gate = Promise.withResolvers<void>();
+    let prepared = 0;
+    parts = await fakeLauncherParts(async () => {
+      prepared++;
+      await gate.promise;
+      return preparedOf();
+    });
+    const first = parts.manager.sync(vmi);
+    const late = answerWithin(systemClock, 20, 'SyncVirtualMachine', () => parts.manager.sync(vmi));
+    await expect(late).rejects.toMatchObject({ code: 'Timeout', message: expect.stringContaining('waiting for an earlier request') });
+    gate.resolve();
+    await first;
+    await parts.manager.exclusively(async () => undefined);
+    expect(prepared).toBe(1);
   });
 
   it('asks to be tried again while libvirt is away', async () => {

@@ -77,7 +77,7 @@ export class DomainManager {
 
   /** Defines and starts the guest, or makes the running one match; what is right already is left alone. */
   sync(vmi: VirtualMachineInstance, sent?: VmiOptions): Promise<void> {
-    return this.#mutex.run(async () => {
+    return this.#mutex.request(async () => {
       const { record, session, domain } = this.#deps;
       this.#refuseWhileMoving();
       record.vmi = vmi;
@@ -185,16 +185,16 @@ export class DomainManager {
 
   /** SR-IOV functions that came to the pod. */
   hotplugHostDevices(vmi: VirtualMachineInstance, sent?: VmiOptions): Promise<void> {
-    return this.#mutex.run(() => this.#whileRunning(() => this.#updating(vmi, sent, plugHostDevices)));
+    return this.#mutex.request(() => this.#whileRunning(() => this.#updating(vmi, sent, plugHostDevices)));
   }
 
   syncCpus(vmi: VirtualMachineInstance, sent?: VmiOptions): Promise<void> {
-    return this.#mutex.run(() => this.#whileRunning(() => this.#updating(vmi, sent, updateVcpus)));
+    return this.#mutex.request(() => this.#whileRunning(() => this.#updating(vmi, sent, updateVcpus)));
   }
 
   syncMemory(vmi: VirtualMachineInstance): Promise<void> {
     const { ctx, session, domain, reporter } = this.#deps;
-    return this.#mutex.run(() =>
+    return this.#mutex.request(() =>
       this.#whileRunning(async () => {
         await session.withDomain(domain, (handle) => updateMemory(ctx, handle, vmi));
         await reporter.devicesChanged();
