@@ -1,15 +1,15 @@
 // A launcher over real sockets, and one that is up to something: sockets exchanged behind the agent's back, floods of notifications. Also what
 // counts as silence.
-import { mkdtemp, rename, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { POD_UID, UID } from '../../../test/builders/node-vm.js';
 import { type FakeLauncher, startFakeLauncher } from '../../../test/fakes/fake-launcher.js';
+import { scratchDir } from '../../../test/fakes/scratch.js';
 import { type Clock, systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
-import { createCmdClient, createNotifyClient, serveCmd } from '../../rpc/index.js';
+import { type CmdClient, createCmdClient, createNotifyClient, serveCmd } from '../../rpc/index.js';
 import { createGhostRecords } from './ghost-records.js';
 import type { Launcher } from './launcher.js';
 import { Launchers } from './launchers.js';
@@ -24,27 +24,31 @@ const clock: Clock = { now: () => now, after: (ms, fn) => systemClock.after(ms, 
 const ctx = () => makeCtx(new AbortController().signal, silentLogger, clock);
 const volume = (name: string): string => join(dir, 'pods', POD_UID, 'volumes/kubernetes.io~empty-dir', name);
 
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'launchers-'));
-  now = 1_000_000;
-  events.length = 0;
-  fake = await startFakeLauncher({ podsDir: join(dir, 'pods'), now: () => now });
-  await fake.publish();
-  launchers = new Launchers({
+function makeLaunchers(connect?: (path: string) => CmdClient): Launchers {
+  return new Launchers({
     podsDir: join(dir, 'pods'),
     ghosts: createGhostRecords(join(dir, 'private')),
     watchdogMs: 30_000,
     wake: () => undefined,
     emit: (event) => events.push(`${event.type} ${event.reason}: ${event.message}`),
     belongsToPod: async () => true,
+    ...(connect ? { connect } : {}),
   });
+}
+
+beforeEach(async () => {
+  dir = scratchDir();
+  now = 1_000_000;
+  events.length = 0;
+  fake = await startFakeLauncher({ podsDir: join(dir, 'pods'), now: () => now });
+  await fake.publish();
+  launchers = makeLaunchers();
   launcher = await launchers.manage(ctx(), { uid: UID, namespace: 'default', name: 'vm', podUid: POD_UID });
   await launchers.adopt(ctx(), launcher);
 });
 afterEach(async () => {
   await launchers.close();
   await fake.stop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 describe('silence', () => {
@@ -56,6 +60,43 @@ describe('silence', () => {
     now += 31_000;
     await launchers.probe(ctx(), launcher);
     expect(launcher.state).toBe('unresponsive');
+  });
+
+  /** As a restarted agent finds it: its guest runs, and libvirt is busy for minutes. */
+  async function findStuck(deadlineMs: number): Promise<{ again: Launchers; found: Launcher }> {
+    await launchers.close();
+    fake.isStuck = true;
+    const again = makeLaunchers((path) => createCmdClient(path, { deadlineMs }));
+    const found = await again.manage(ctx(), { uid: UID, namespace: 'default', name: 'vm', podUid: POD_UID });
+    return { again, found };
+  }
+
+  it('is not what a launcher keeps that says where it is stuck; the VMI shows it', async () => {
+    const { again, found } = await findStuck(200);
+    for (let look = 0; look < 3; look++) {
+      await expect(again.adopt(ctx(), found)).rejects.toMatchObject({ code: 'Timeout', reason: 'StuckAtStep' });
+      now += 60_000;
+    }
+    expect(found.state).not.toBe('unresponsive');
+    fake.isStuck = false;
+    await again.adopt(ctx(), found);
+    expect(found.state).toBe('ready');
+    await again.close();
+  });
+
+  it('is not what a launcher keeps that listens and has no time to answer', async () => {
+    const { again, found } = await findStuck(20);
+    for (let look = 0; look < 3; look++) {
+      await again.adopt(ctx(), found);
+      now += 60_000;
+    }
+    expect(found.state).not.toBe('unresponsive');
+    await fake.stop();
+    await again.adopt(ctx(), found);
+    now += 60_000;
+    await again.adopt(ctx(), found);
+    expect(found.state).toBe('unresponsive');
+    await again.close();
   });
 });
 
