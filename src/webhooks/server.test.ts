@@ -191,7 +191,7 @@ describe('mutation', () => {
       );
     const users = await responseOf('/virtualmachineinstances-mutate', update('kubernetes-admin'));
     expect(JSON.parse(Buffer.from(String(users.patch), 'base64').toString())).toEqual([
-      { op: 'add', path: '/status', value: { phase: 'Pending' } },
+      { op: 'add', path: '/status', value: { phase: 'Pending', runtimeUser: 0 } },
     ]);
     const own = await responseOf('/virtualmachineinstances-mutate', update('system:serviceaccount:kubevirt:kubevirt-controller'));
     expect(own).toEqual({ uid: 'u-1', allowed: true });

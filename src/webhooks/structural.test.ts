@@ -72,6 +72,11 @@ describe('around the spec', () => {
 });
 
 describe('completed', () => {
+  it('knows templates without a spec: their guests have what every guest has', () => {
+    const vm = { metadata: {}, spec: { runStrategy: 'Halted', template: {} } };
+    const template = { spec: { domain: { devices: {} } } };
+    expect(check.completed('VirtualMachine', vm)).toEqual({ metadata: {}, spec: { runStrategy: 'Halted', template } });
+  });
   it('fills required scalars in a copy', () => {
     const given = vmi({ volumes: [{ containerDisk: {} }] });
     expect(check.completed('VirtualMachineInstance', given)).toEqual({

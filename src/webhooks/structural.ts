@@ -13,6 +13,7 @@ const ENUMS: readonly (readonly [RegExp, readonly string[]])[] = (
   [
     ['dnsPolicy', ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None']],
     ['nodeSelectorTerms.(matchExpressions|matchFields).operator', ['DoesNotExist', 'Exists', 'Gt', 'In', 'Lt', 'NotIn']],
+    ['nodeSelectorRequirementMatcher.operator', ['DoesNotExist', 'Exists', 'Gt', 'In', 'Lt', 'NotIn']],
     ['preference.(matchExpressions|matchFields).operator', ['DoesNotExist', 'Exists', 'Gt', 'In', 'Lt', 'NotIn']],
     ['topologySpreadConstraints.(nodeAffinityPolicy|nodeTaintsPolicy)', ['Honor', 'Ignore']],
     ['topologySpreadConstraints.whenUnsatisfiable', ['DoNotSchedule', 'ScheduleAnyway']],
@@ -140,13 +141,17 @@ function* problemsOf(value: unknown, schema: Schema, path: string, walk: Walk): 
   else if (walk.strict) yield* scalarProblems(value, schema, path);
 }
 
-/** Fills required scalars that are missing with their zero value, in place. */
+/** A template may leave out its spec: its guests then have what every guest has. */
+const isTemplate = ({ properties }: Schema): boolean => properties?.spec?.required?.includes('domain') === true;
+
+/** Fills required scalars that are missing with their zero value, and the spec of templates, in place. */
 function complete(value: unknown, schema: Schema): void {
   if (Array.isArray(value)) {
     for (const item of value) complete(item, schema.items ?? {});
     return;
   }
   if (!isNode(value)) return;
+  if (isTemplate(schema)) value.spec ??= { domain: { devices: {} } };
   for (const key of schema.required ?? []) {
     const property = schema.properties?.[key] ?? {};
     if (value[key] === undefined && isScalar(property)) value[key] = ZERO[String(property.type)];

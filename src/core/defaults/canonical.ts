@@ -17,7 +17,10 @@ const ABSENT_WHEN_ZERO = `
   volumes.*.dataVolume.hotpluggable volumes.*.persistentVolumeClaim.hotpluggable volumes.*.persistentVolumeClaim.readOnly
   volumes.*.ephemeral.persistentVolumeClaim.readOnly volumes.*.memoryDump.hotpluggable volumes.*.memoryDump.readOnly
   utilityVolumes.*.readOnly utilityVolumes.*.hotpluggable
-  livenessProbe.initialDelaySeconds readinessProbe.initialDelaySeconds`
+  livenessProbe.initialDelaySeconds livenessProbe.timeoutSeconds livenessProbe.periodSeconds
+  livenessProbe.successThreshold livenessProbe.failureThreshold
+  readinessProbe.initialDelaySeconds readinessProbe.timeoutSeconds readinessProbe.periodSeconds
+  readinessProbe.successThreshold readinessProbe.failureThreshold`
   .split(/\s+/)
   .filter(Boolean)
   .map((p) => p.split('.'));

@@ -48,6 +48,15 @@ describe('applyPresets', () => {
     expect(applied(given, CPU)).toEqual(given);
   });
 
+  it.each<[string, object, object, object, boolean]>([
+    ['the same offset and another timer', { utc: {} }, { utc: {}, timer: { rtc: {} } }, { utc: {}, timer: { rtc: {} } }, false],
+    ['another timer', { timer: { hpet: {} } }, { timer: { rtc: {} } }, { timer: { rtc: {} } }, false],
+    ['no timer', { utc: {}, timer: { hpet: {} } }, { utc: {} }, { utc: {}, timer: { hpet: {} } }, true],
+  ])('of a clock: a VMI with %s', (_title, clock, before, after, says) => {
+    const result = applied(vmi({ clock: before }), preset('p', { clock }));
+    expect([result.spec.domain.clock, hasAppliedPreset(result)]).toEqual([after, says]);
+  });
+
   it('names the presets that contradict each other', () => {
     expect(applyPresets(vmi(), [CPU, preset('q', { cpu: { cores: 8 } })])).toEqual({
       ok: false,

@@ -87,6 +87,10 @@ function conflicts(a: DomainSpec, b: DomainSpec): string[] {
   return found;
 }
 
+/** A clock counts as the preset's only as a whole: its offset alone may be a coincidence. */
+const isApplied = (part: Part, preset: DomainSpec, domain: DomainSpec): boolean =>
+  part === CLOCK_OFFSET ? isDeepStrictEqual(preset.clock, domain.clock) : isDeepStrictEqual(part.get(domain), part.get(preset));
+
 /** True when any part of the preset is what the domain now has. */
 function merge(preset: DomainSpec, domain: DomainSpec): boolean {
   let applied = false;
@@ -94,7 +98,7 @@ function merge(preset: DomainSpec, domain: DomainSpec): boolean {
     const value = part.get(preset);
     if (value === undefined) continue;
     if (part.get(domain) === undefined) part.put(domain, structuredClone(value));
-    if (isDeepStrictEqual(part.get(domain), value)) applied = true;
+    if (isApplied(part, preset, domain)) applied = true;
   }
   return applied;
 }

@@ -42,5 +42,6 @@ export function mutateVmiUpdate(
   isOwnAccount: boolean,
 ): Mutation<VirtualMachineInstance> {
   if (isOwnAccount || isDeepStrictEqual(next.status ?? {}, old.status ?? {})) return { object: next, warnings: [] };
-  return { object: { ...next, status: old.status ?? {} }, warnings: [] };
+  // As whom the guest runs is always said; 0 is root.
+  return { object: { ...next, status: { runtimeUser: 0, ...old.status } }, warnings: [] };
 }

@@ -214,6 +214,15 @@ describe('admitVmiUpdate', () => {
     ['a user changes another label', vmi([root], [rootDisk], { labels: { a: 'b' } }), { isOwnAccount: false }, ['allowed']],
     ['hot-plug', vmi([root, claim('hot')], [rootDisk, hotDisk]), {}, ['allowed']],
     [
+      'hot-plug, and what is there said in other words',
+      vmi(
+        [{ name: 'root', emptyDisk: { capacity: '1024Mi' } }, claim('hot')],
+        [{ name: 'root', disk: { bus: 'virtio', readonly: false } }, hotDisk],
+      ),
+      {},
+      ['allowed'],
+    ],
+    [
       'hot-plug of something else',
       vmi([root, { name: 'hot', emptyDisk: {} }], [rootDisk, hotDisk]),
       {},

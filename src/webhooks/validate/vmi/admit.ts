@@ -42,12 +42,13 @@ function* updateCauses(update: VmiUpdate, config: ClusterConfig): Causes {
     yield node;
     return;
   }
-  if (!isDeepStrictEqual(canonicalVmiSpec(vmi.spec), canonicalVmiSpec(old.spec))) {
+  const [next, before] = [canonicalVmiSpec(vmi.spec), canonicalVmiSpec(old.spec)];
+  if (!isDeepStrictEqual(next, before)) {
     if (!isOwnAccount) {
       yield notSupported('', 'update of VMI object is restricted: change the VirtualMachine that owns it, or use the subresources');
       return;
     }
-    const causes = [...hotplugCauses(vmi, old, config)];
+    const causes = [...hotplugCauses({ ...vmi, spec: next }, { ...old, spec: before }, config)];
     yield* causes;
     if (causes.length > 0) return;
   }

@@ -54,7 +54,7 @@ function* amountFaults(request: bigint, limit: bigint, vcpus: bigint): Iterable<
     return;
   }
   if (request > 0n && limit > 0n && request !== limit) yield 'unequal';
-  if (vcpus > 0n && request !== vcpus && limit !== vcpus) yield 'contradicting';
+  if ((request > 0n || limit > 0n) && vcpus > 0n && request !== vcpus && limit !== vcpus) yield 'contradicting';
 }
 
 export const pinnedCpuSource: SpecRule = function* (spec, at) {

@@ -14,7 +14,7 @@ function* searchCauses(searches: readonly string[]): Causes {
   const path = 'searchDomains';
   if (searches.length > MOST_SEARCHES)
     yield invalid(path, `dnsConfig has ${searches.length} search domains: ${MOST_SEARCHES} are the most`);
-  if (searches.join(' ').length > MOST_SEARCH_CHARACTERS) {
+  if (Buffer.byteLength(searches.join(' ')) > MOST_SEARCH_CHARACTERS) {
     yield invalid(
       path,
       `the search domains of dnsConfig are too long together: ${MOST_SEARCH_CHARACTERS} characters with spaces between are the most`,
@@ -30,7 +30,8 @@ function* configCauses({ nameservers = [], searches = [], options = [] }: PodDNS
     yield invalid('nameservers', `dnsConfig has ${nameservers.length} nameservers: ${MOST_NAMESERVERS} are the most`);
   }
   for (const server of nameservers) {
-    if (isIP(server) === 0) yield invalid('nameservers', `nameserver "${server}" is no IP address: write it in numbers`);
+    if (isIP(server) === 0 || server.includes('%'))
+      yield invalid('nameservers', `nameserver "${server}" is no IP address: write it in numbers`);
   }
   yield* searchCauses(searches);
   for (const { name } of options) {

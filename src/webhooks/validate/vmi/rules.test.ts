@@ -292,6 +292,18 @@ describe('vmiSpecCauses', () => {
       ['Required nameservers: dnsPolicy None leaves the guest without DNS: give dnsConfig at least one nameserver'],
     ],
     [
+      'nameservers with a zone',
+      { spec: { dnsConfig: { nameservers: ['fe80::1%eth0'] } } },
+      ['Invalid nameservers: nameserver "fe80::1%eth0" is no IP address: write it in numbers'],
+    ],
+    [
+      'dedicated CPUs less than none',
+      pinned({ cores: 2 }, { resources: { requests: { cpu: '-1' } } }),
+      [
+        'Invalid spec.domain.resources.requests.cpu: spec.domain.resources.requests.cpu is -1: an amount must be greater than or equal to 0',
+      ],
+    ],
+    [
       'TDX behind its gate',
       { domain: { launchSecurity: { tdx: {} } } },
       [
