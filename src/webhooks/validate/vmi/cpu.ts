@@ -49,12 +49,13 @@ export const pinnedCpuAmounts: SpecRule = function* (spec, at) {
 
 /** What is wrong between request, limit and topology, as the middle of a sentence about their paths. */
 function* amountFaults(request: bigint, limit: bigint, vcpus: bigint): Iterable<'none' | 'unequal' | 'contradicting'> {
-  if (request === 0n && limit === 0n) {
-    if (vcpus === 0n) yield 'none';
+  const given = [request, limit].filter((amount) => amount > 0n);
+  if (given.length === 0) {
+    if (request === limit && vcpus === 0n) yield 'none';
     return;
   }
-  if (request > 0n && limit > 0n && request !== limit) yield 'unequal';
-  if ((request > 0n || limit > 0n) && vcpus > 0n && request !== vcpus && limit !== vcpus) yield 'contradicting';
+  if (new Set(given).size > 1) yield 'unequal';
+  if (vcpus > 0n && !given.includes(vcpus)) yield 'contradicting';
 }
 
 export const pinnedCpuSource: SpecRule = function* (spec, at) {

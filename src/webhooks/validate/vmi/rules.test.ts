@@ -289,33 +289,27 @@ describe('vmiSpecCauses', () => {
     [
       'DNS none without server',
       { spec: { dnsPolicy: 'None', dnsConfig: {} } },
-      ['Required nameservers: dnsPolicy None leaves the guest without DNS: give dnsConfig at least one nameserver'],
+      [expect.stringMatching(/^Required nameservers: .* at least one/)],
     ],
     [
       'nameservers with a zone',
       { spec: { dnsConfig: { nameservers: ['fe80::1%eth0'] } } },
-      ['Invalid nameservers: nameserver "fe80::1%eth0" is no IP address: write it in numbers'],
+      [expect.stringMatching(/^Invalid nameservers:/)],
     ],
     [
       'dedicated CPUs less than none',
       pinned({ cores: 2 }, { resources: { requests: { cpu: '-1' } } }),
-      [
-        'Invalid spec.domain.resources.requests.cpu: spec.domain.resources.requests.cpu is -1: an amount must be greater than or equal to 0',
-      ],
+      [expect.stringMatching(/^Invalid spec.domain.resources.requests.cpu:/)],
     ],
     [
       'TDX behind its gate',
       { domain: { launchSecurity: { tdx: {} } } },
-      [
-        'Invalid spec.launchSecurity: launchSecurity by TDX needs the feature gate WorkloadEncryptionTDX, which is off: add it to featureGates under spec.configuration.developerConfiguration of the KubeVirt resource',
-      ],
+      [expect.stringMatching(/^Invalid spec.launchSecurity: launchSecurity by TDX needs the feature gate WorkloadEncryptionTDX/)],
     ],
     [
       'host devices behind their gate',
       { devices: { hostDevices: [] } },
-      [
-        'Invalid spec.HostDevices: spec.domain.devices.hostDevices needs the feature gate HostDevices, which is off: add it to featureGates under spec.configuration.developerConfiguration of the KubeVirt resource',
-      ],
+      [expect.stringMatching(/^Invalid spec.HostDevices: spec.domain.devices.hostDevices needs the feature gate HostDevices/)],
     ],
     [
       'claim that is not listed',
