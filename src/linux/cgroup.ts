@@ -23,17 +23,6 @@ export function parseCgroups(text: string): CgroupEntry[] {
     });
 }
 
-/** 2 when every controller is on the unified hierarchy (only the `0::` line), else 1. */
-export function cgroupVersion(entries: readonly CgroupEntry[]): 1 | 2 {
-  return entries.some((entry) => entry.hierarchy !== 0) ? 1 : 2;
-}
-
-/** The path that holds the process's limits: the memory controller's with version 1. */
-export function cgroupPath(entries: readonly CgroupEntry[]): string | undefined {
-  const wanted = cgroupVersion(entries) === 2 ? entries[0] : entries.find((entry) => entry.controllers.includes('memory'));
-  return wanted?.path;
-}
-
 /** True when one of the paths lies in the pod's group; the systemd driver writes the UID with underscores. */
 export function isInPod(entries: readonly CgroupEntry[], podUid: string): boolean {
   const spellings = [podUid, podUid.replaceAll('-', '_')];

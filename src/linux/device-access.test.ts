@@ -66,6 +66,22 @@ describe('the program of a group', () => {
 describe('the group of a container', () => {
   const v1 = parseMountInfo('30 20 0:26 / /sys/fs/cgroup/devices rw - cgroup cgroup rw,devices');
   const v2 = parseMountInfo('31 20 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw');
+  const hybrid = parseMountInfo(
+    [
+      '30 20 0:26 / /sys/fs/cgroup/devices rw - cgroup cgroup rw,devices',
+      '31 20 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate',
+      '32 20 0:28 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd',
+    ].join('\n'),
+  );
+  const joined = parseMountInfo('30 20 0:26 / /sys/fs/cgroup/devices,freezer rw - cgroup cgroup rw,devices,freezer');
+  // A container engine shows a container its own group, and some show it twice.
+  const parts = parseMountInfo(
+    ['31 20 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw', '32 20 0:27 /kubepods/y /var/lib/y/cgroup rw - cgroup2 cgroup2 rw'].join('\n'),
+  );
+  const part = parseMountInfo('31 20 0:27 /kubepods /sys/fs/cgroup rw - cgroup2 cgroup2 rw');
+  const unified = (path: string) => ({ hierarchy: 0, controllers: [], path });
+  const devices = { hierarchy: 5, controllers: ['devices'], path: '/kubepods/x' };
+  const systemd = { hierarchy: 1, controllers: ['name=systemd'], path: '/' };
   it.each([
     [
       'version 1',
@@ -74,6 +90,15 @@ describe('the group of a container', () => {
       { version: 1, dir: '/sys/fs/cgroup/devices/kubepods/x' },
     ],
     ['version 2', [{ hierarchy: 0, controllers: [], path: '/kubepods/x' }], v2, { version: 2, dir: '/sys/fs/cgroup/kubepods/x' }],
+    ['both, the devices on version 1', [devices, unified('/other')], hybrid, { version: 1, dir: '/sys/fs/cgroup/devices/kubepods/x' }],
+    ['controllers that share a mount', [devices], joined, { version: 1, dir: '/sys/fs/cgroup/devices,freezer/kubepods/x' }],
+    ['version 2 beside a lone systemd hierarchy', [systemd, unified('/kubepods/x')], v2, { version: 2, dir: '/sys/fs/cgroup/kubepods/x' }],
+    ['version 2, mounted a second time in part', [unified('/kubepods/x')], parts, { version: 2, dir: '/sys/fs/cgroup/kubepods/x' }],
+    ['version 2, of which a part is mounted', [unified('/kubepods/x')], part, { version: 2, dir: '/sys/fs/cgroup/x' }],
+    ['version 2, the part itself', [unified('/kubepods')], part, { version: 2, dir: '/sys/fs/cgroup' }],
+    ['version 2, outside of the part', [unified('/kubepods2/x')], part, undefined],
+    ['version 2, above the reader’s own group', [unified('/../../kubepods-y/x')], v2, undefined],
+    ['a process that is gone', [], v2, undefined],
     ['none that is visible', [{ hierarchy: 0, controllers: [], path: '/kubepods/x' }], v1, undefined],
   ])('with %s', (_, entries, mounts, expected) => {
     expect(deviceGroup(entries, mounts)).toEqual(expected);

@@ -10,7 +10,7 @@ import { type DeviceNumber, sameDevice } from './block-device.js';
 import { type CgroupEntry, readCgroups } from './cgroup.js';
 import { devicesOf, withDevices } from './device-program.js';
 import { attachDeviceProgram, deviceProgramsOf, loadDeviceProgram, openProgram, readProgram } from './ffi-bpf.js';
-import { type Mount, readMounts } from './mount.js';
+import { isBeneath, type Mount, readMounts } from './mount.js';
 
 export interface DeviceChange {
   readonly allow: readonly DeviceNumber[];
@@ -23,10 +23,14 @@ export type DeviceGroup = { readonly version: 1 | 2; readonly dir: string };
 export function deviceGroup(entries: readonly CgroupEntry[], mounts: readonly Mount[]): DeviceGroup | undefined {
   const old = entries.find(({ controllers }) => controllers.includes('devices'));
   const entry = old ?? entries.find(({ hierarchy }) => hierarchy === 0);
-  const mount = mounts.findLast(({ fsType, mountPoint }) =>
-    old ? fsType === 'cgroup' && basename(mountPoint) === 'devices' : fsType === 'cgroup2',
+  // A path that leads up out of the reader's own group names a group only to the kernel.
+  if (!entry || entry.path.split('/').includes('..')) return undefined;
+  const mount = mounts.findLast(
+    ({ fsType, mountPoint, root }) =>
+      (old ? fsType === 'cgroup' && basename(mountPoint).split(',').includes('devices') : fsType === 'cgroup2') &&
+      isBeneath(root, entry.path),
   );
-  if (!entry || !mount) return undefined;
+  if (!mount) return undefined;
   return { version: old ? 1 : 2, dir: join(mount.mountPoint, relative(mount.root, entry.path)) };
 }
 

@@ -62,7 +62,7 @@ export async function readMounts(pid: number, proc = PROC): Promise<Mount[]> {
   return parseMountInfo(text);
 }
 
-const isBeneath = (dir: string, path: string): boolean => dir === '/' || path === dir || path.startsWith(`${dir}/`);
+export const isBeneath = (dir: string, path: string): boolean => dir === '/' || path === dir || path.startsWith(`${dir}/`);
 
 /** The mount that `path` lies on: the longest mount point wins, among equals the last one. */
 export function mountOf(mounts: readonly Mount[], path: string): Mount | undefined {

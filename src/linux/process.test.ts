@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { scratchDir } from '../../test/fakes/scratch.js';
-import { cgroupPath, cgroupVersion, isInPod, parseCgroups, pidsOfPod } from './cgroup.js';
+import { isInPod, parseCgroups, pidsOfPod } from './cgroup.js';
 import { isListening, peerOf } from './peercred.js';
 import { isSameProcess, listPids, readCommandLine, readProcess } from './proc.js';
 
@@ -47,16 +47,16 @@ const V2 = '0::/kubepods.slice/kubepods-poda_b.slice/cri-c1.scope\n';
 
 describe('cgroup', () => {
   it.each([
-    ['version 1', V1, 1, '/kubepods/burstable/poda-b/c1', true],
-    ['version 2', V2, 2, '/kubepods.slice/kubepods-poda_b.slice/cri-c1.scope', true],
-    ['elsewhere', '0::/user.slice\n', 2, '/user.slice', false],
-  ])('%s', (_title, text, version, path, inPod) => {
-    const entries = parseCgroups(text);
-    expect({ version: cgroupVersion(entries), path: cgroupPath(entries), inPod: isInPod(entries, 'a-b') }).toEqual({
-      version,
-      path,
-      inPod,
-    });
+    ['version 1', V1, true],
+    ['version 2, groups by systemd', V2, true],
+    ['version 2, groups by the runtime', '0::/kubepods/besteffort/poda-b/c1\n', true],
+    ['version 2 beside a lone systemd hierarchy', `1:name=systemd:/\n${V2}`, true],
+    ['version 2, below the container’s own group', '0::/kubepods/poda-b/c1/emulator\n', true],
+    ['version 2, seen from the group of another pod', '0::/../../kubepods-poda_b.slice/cri-c1.scope\n', true],
+    ['version 2, elsewhere', '0::/user.slice\n', false],
+    ['version 2, another pod', '0::/kubepods.slice/kubepods-poda_c.slice/cri-c1.scope\n', false],
+  ])('%s', (_title, text, inPod) => {
+    expect(isInPod(parseCgroups(text), 'a-b')).toBe(inPod);
   });
 
   it('keeps colons of a path', () => {
