@@ -270,9 +270,7 @@ describe('vmiSpecCauses', () => {
     [
       'path in a container disk',
       volume({ containerDisk: { image: 'i', path: '/disk/../x' } }),
-      [
-        "Invalid spec.volumes[0].containerDisk: spec.volumes[0].containerDisk \"/disk/../x\" must be an absolute path without '.', '..' and double slashes",
-      ],
+      [expect.stringMatching(/^Invalid spec.volumes\[0\].containerDisk: .* must be an absolute path/)],
     ],
     [
       'secure boot without SMM',
@@ -282,9 +280,7 @@ describe('vmiSpecCauses', () => {
     [
       'credentials without a way',
       { spec: { accessCredentials: [{ sshPublicKey: { source: { secret: { secretName: 's' } }, propagationMethod: {} } }] } },
-      [
-        'Invalid spec.accessCredentials[0].sshPublicKey.propagationMethod: spec.accessCredentials[0] must have exactly one propagationMethod set: keep one',
-      ],
+      [expect.stringMatching(/^Invalid spec.accessCredentials\[0\].sshPublicKey.propagationMethod: .* must have exactly one/)],
     ],
     [
       'DNS none without server',
