@@ -18,6 +18,26 @@ describe('detectCgroups', () => {
       'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\ncgroup /sys/fs/cgroup/systemd cgroup rw,name=systemd 0 0',
       { version: 2, mount: '/sys/fs/cgroup' },
     ],
+    [
+      'version 2 mounted beside what others keep of version 1 without limits',
+      'cgroup /sys/fs/cgroup/net_cls cgroup rw,net_cls 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0',
+      { version: 2, mount: '/sys/fs/cgroup/unified' },
+    ],
+    [
+      'version 2 mounted twice: the first is the machine’s',
+      'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\ncgroup2 /var/lib/x/sys/fs/cgroup cgroup2 rw 0 0',
+      { version: 2, mount: '/sys/fs/cgroup' },
+    ],
+    [
+      'version 1 with controllers that share a mount',
+      'cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\ncgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0',
+      { version: 1, mounts: ['/sys/fs/cgroup/cpu,cpuacct', '/sys/fs/cgroup/memory'] },
+    ],
+    [
+      'version 1, its mounts shown twice',
+      'cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\ncgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0',
+      { version: 1, mounts: ['/sys/fs/cgroup/memory'] },
+    ],
   ])('%s', (_title, mounts, expected) => {
     expect(detectCgroups(`proc /proc proc rw 0 0\n${mounts}\n`)).toEqual(expected);
   });
@@ -32,8 +52,12 @@ describe('usableControllers', () => {
     expect(usableControllers('cpuset cpu io memory pids misc\n')).toEqual(['cpu', 'cpuset', 'memory', 'pids', 'io']);
   });
 
-  it('names what is missing', () => {
-    expect(() => usableControllers('cpu io')).toThrow(/memory, pids are not available/);
+  it.each([
+    ['cpu io', 'memory, pids'],
+    ['', 'cpu, memory, pids'],
+    ['cpuset cpu io memory', 'pids'],
+  ])('names what is missing of %j', (available, missing) => {
+    expect(() => usableControllers(available)).toThrow(`the control group controllers ${missing} are not available here`);
   });
 });
 

@@ -9,6 +9,7 @@ import { KvError } from '../../src/base/errors.js';
 export type CgroupLayout = { readonly version: 1; readonly mounts: readonly string[] } | { readonly version: 2; readonly mount: string };
 
 const NEEDED = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb'];
+const DELEGATE_ATTEMPTS = 5;
 const REQUIRED = ['cpu', 'memory', 'pids'];
 
 /** Reads the layout out of /proc/mounts: version 1 as soon as any controller is mounted the old way. */
@@ -79,16 +80,20 @@ function makeV1Group(dir: string): void {
   }
 }
 
-function delegate(dir: string, controllers: readonly string[]): void {
+/** Version 2: lets the groups below `dir` use the controllers. */
+export function delegate(dir: string, controllers: readonly string[]): void {
   const file = join(dir, 'cgroup.subtree_control');
   const text = controllers.map((name) => `+${name}`).join(' ');
-  try {
-    writeFileSync(file, text);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'EBUSY') throw err;
-    // In a container the top group holds processes, and a group with processes cannot delegate: move them into a leaf.
-    moveProcesses(dir, join(dir, 'init'));
-    writeFileSync(file, text);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      writeFileSync(file, text);
+      return;
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'EBUSY' || attempt === DELEGATE_ATTEMPTS) throw err;
+      // In a container the top group holds processes, and a group with processes cannot delegate: move them into a leaf. Again for
+      // those that came meanwhile.
+      moveProcesses(dir, join(dir, 'init'));
+    }
   }
 }
 

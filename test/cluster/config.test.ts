@@ -76,6 +76,20 @@ describe('the node script', () => {
     expect([hides(false), hides(true)]).toEqual([true, false]);
   });
 
+  it.each([
+    ['version 1', ['/sys/fs/cgroup/cpu', '/sys/fs/cgroup/memory']],
+    ['version 2', ['/sys/fs/cgroup']],
+  ])('keeps the machine’s groups of %s over its own view of the devices', (_version, mounts) => {
+    const script = renderNodeScript(node1, mounts, config).split('\n');
+    const order = [
+      'mount --rbind /sys/fs/cgroup /state/node1/cgroup',
+      'mount -t sysfs sysfs /sys',
+      'mount --rbind /state/node1/cgroup /sys/fs/cgroup',
+    ];
+    expect(script.filter((line) => order.includes(line))).toEqual(order);
+    for (const mount of mounts) expect(script.filter((line) => line.startsWith(`test -d ${mount} `))).toHaveLength(1);
+  });
+
   it('says that it is ready only after everything, and ends as an init', () => {
     expect(lines.slice(-3)).toEqual(['touch /state/node1/namespaces-ready', 'exec catatonit -P', '']);
   });

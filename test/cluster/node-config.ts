@@ -122,6 +122,8 @@ export function renderKubelet(config: ClusterConfig, node: NodeConfig, memoryByt
     makeIPTablesUtilChains: false,
     // Images are loaded, never pulled; their garbage collection could only lose them.
     imageGCHighThresholdPercent: 100,
+    // What pods take of the node's storage is looked at this often; the default makes a test of evictions wait for more than a minute.
+    volumeStatsAggPeriod: '15s',
     evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
     systemReserved: { memory: String(others) },
     enforceNodeAllocatable: ['pods'],
