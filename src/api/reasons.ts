@@ -5,6 +5,12 @@ export type VmiPhase = '' | 'Pending' | 'Scheduling' | 'Scheduled' | 'Running' |
 /** Of a VMI, a migration or a pod: it is over, and stays so. */
 export const isFinalPhase = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
 
+/** A launcher's exit code when its guest did not end by itself but with the pod; as a shell counts a process that SIGTERM ended. */
+export const TOLD_TO_END = 143;
+
+/** Reason of a VMI's Ready condition while its pod is being deleted. */
+export const POD_TERMINATING = 'PodTerminating';
+
 export type RunStrategy = 'Always' | 'Halted' | 'Manual' | 'RerunOnFailure' | 'Once' | 'WaitAsReceiver';
 
 export type PrintableStatus =

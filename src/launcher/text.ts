@@ -1,5 +1,12 @@
 // Sentences that users see: in events on the VMI, in conditions made of our errors, and as the last line of a failed pod.
 
+import type { PodDisk } from './pod-disks.js';
+
+const MIB = 1024 * 1024;
+/** Others are no reason for anything. */
+const isNotable = ({ bytes }: PodDisk): boolean => bytes >= MIB;
+const sizeOf = ({ volume, bytes }: PodDisk): string => `${volume} ${Math.round(bytes / MIB)} MiB`;
+
 export const text = {
   ioError: (disk: string, reason: string): string =>
     reason === 'enospc'
@@ -34,5 +41,9 @@ export const text = {
     }`,
   notEnded: (waitingFor: string | undefined): string =>
     `it had not ended${waitingFor === undefined ? '' : `; it waited for ${waitingFor}`}`,
+  toldToEnd: (name: string, disks: readonly PodDisk[]): string =>
+    `VM ${name} was told to end with its pod${
+      disks.some(isNotable) ? `; of the pod’s storage its volumes took: ${disks.filter(isNotable).map(sizeOf).join(', ')}` : ''
+    }`,
   crashed: (name: string, lastWords: string): string => `QEMU of VM ${name} ended unexpectedly${lastWords === '' ? '' : `: ${lastWords}`}`,
 } as const;

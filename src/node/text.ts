@@ -18,6 +18,8 @@ export const text = {
   guestCrashed: 'the guest crashed: its virtual CPUs stopped with an error; look at the log of the launcher pod',
   guestPanicked: 'the operating system of the guest panicked',
   guestKilled: 'the guest did not shut down within its grace period of its own accord and was killed',
+  podStopped:
+    'the launcher pod was told to end although nobody had deleted it: the kubelet evicted it, or its node is being shut down; the guest was shut down first',
   domainVanished: 'the guest is gone although nobody stopped it: libvirt no longer knows it; look at the log of the launcher pod',
   launcherUnresponsive: (node: string): string =>
     `virt-launcher on node ${node} no longer answers and its guest is given up; look at the log of the launcher pod`,
@@ -39,6 +41,8 @@ export const text = {
     `${file} on ${where} of volume ${volume} is a symbolic link: a disk image must be a file of its volume`,
   imageIsQcow2: (volume: string, file: string, where: string): string =>
     `${file} on ${where} of volume ${volume} is a qcow2 image, and the guest sees it byte for byte: convert it with "qemu-img convert -O raw" if it was meant as a disk`,
+  imageTooLarge: (image: string, bytes: bigint, room: bigint): string =>
+    `${image} is ${bytes} B large, and its claim holds ${room} B: when the guest has written more than there is room for, it is paused with an I/O error; make the claim larger`,
   imageIsNoFile: (volume: string, file: string, where: string): string => `${file} on ${where} of volume ${volume} is no plain file`,
   imageNotOurs: (volume: string, file: string, where: string): string =>
     `${file} on ${where} of volume ${volume} cannot be handed to the user that the guest runs as: make user 107 its owner`,

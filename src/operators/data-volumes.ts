@@ -35,7 +35,8 @@ export const exceedsQuota = (volume: DataVolume): boolean => conditionOf(volume,
 
 /** `disk is in phase ImportInProgress: why`, for conditions: how far it is would change them every second. */
 export function stateOf(volume: DataVolume): string {
-  const why = [conditionOf(volume, 'Running'), conditionOf(volume, 'Bound')].find((condition) => condition?.status === 'False')?.message;
+  const conditions = [conditionOf(volume, 'Running'), conditionOf(volume, 'Bound')];
+  const why = conditions.find((condition) => condition?.status === 'False' && condition.message)?.message;
   return `${volume.metadata.name} is in phase ${phaseOf(volume) || 'Pending'}${why ? `: ${why}` : ''}`;
 }
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
 import { sleep } from '../../src/base/clock.js';
 import { KvError } from '../../src/base/errors.js';
-import { PODS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../src/runtime/resources.js';
+import { PODS, RESOURCE_QUOTAS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../src/runtime/resources.js';
 import type { Transport, TransportRequest, TransportResponse, TransportStream } from '../../src/runtime/transport.js';
 import { simVm, startWorld, type World } from './controllers-world.js';
 
@@ -134,6 +134,59 @@ describe('a VM', () => {
     expect(await phase()).toBeUndefined();
     await world.clock.advance(6 * 60_000);
     await world.seconds(8);
+    expect(await phase()).toBe('Running');
+  });
+});
+
+describe('what a quota refuses', () => {
+  const WORDS = 'pods "virt-launcher-web" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1';
+  const PODS_PATH = /\/namespaces\/shop\/pods$/;
+  const small = (used: string) => ({
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { name: 'small', namespace: 'shop' },
+    status: { hard: { pods: '1' }, used: { pods: used } },
+  });
+  let tries = 0;
+  let isFull = true;
+
+  const refused = async (): Promise<void> => {
+    tries = 0;
+    isFull = true;
+    start((request) => {
+      if (!isCreate(request, PODS_PATH)) return undefined;
+      tries++;
+      return isFull ? refusal(403, 'Forbidden', WORDS) : undefined;
+    });
+    await world.admin.create(RESOURCE_QUOTAS, small('1'));
+    await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
+    await world.clock.advance(20 * 60_000);
+  };
+
+  it('is said with what to do about it, and tried again no more than once a minute', async () => {
+    await refused();
+    const told = (await world.admin.get(VIRTUAL_MACHINES, KEY)).status;
+    expect([told?.printableStatus, told?.conditions?.find(({ type }) => type === 'Synchronized')?.message]).toEqual([
+      'Starting',
+      `Error creating pod: ${WORDS}; raise ResourceQuota small of namespace shop, stop something else there, or ask for less; it is tried again when there is room`,
+    ]);
+    expect(tries).toBeLessThan(20 + 16);
+  });
+
+  it('comes as soon as there is room', async () => {
+    await refused();
+    isFull = false;
+    const before = tries;
+    const quota = await world.admin.get(RESOURCE_QUOTAS, 'shop/small');
+    await world.admin.update(RESOURCE_QUOTAS, { ...quota, ...small('0'), metadata: quota.metadata });
+    await world.seconds(3);
+    expect([tries - before, await phase()]).toEqual([1, 'Running']);
+  });
+
+  it('comes within a minute when nothing tells that it may', async () => {
+    await refused();
+    isFull = false;
+    await world.seconds(63);
     expect(await phase()).toBe('Running');
   });
 });

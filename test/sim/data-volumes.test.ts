@@ -44,6 +44,16 @@ async function fill(phase: string, claimPhase?: string): Promise<void> {
   await world.admin.update(PERSISTENT_VOLUME_CLAIMS, { ...claim, status: { phase: claimPhase } }, { subresource: 'status' });
 }
 
+/** CDI cannot make the claim. */
+async function exceedQuota(): Promise<void> {
+  const volume = await world.admin.get(VOLUMES, 'shop/root');
+  const conditions = [
+    { type: 'Bound', status: 'False', reason: 'ErrExceededQuota', message: 'exceeded quota: storage' },
+    { type: 'Running', status: 'False' },
+  ];
+  await world.admin.update(VOLUMES, { ...volume, status: { phase: 'Pending', conditions } }, { subresource: 'status' });
+}
+
 async function start(): Promise<void> {
   world = startWorld();
   await world.admin.create(VIRTUAL_MACHINES, machine());
@@ -91,6 +101,20 @@ describe('a VM with a DataVolume template', () => {
     expect([(await pods()).map(isTemporary), (await vmiNow())?.status?.phase]).toEqual([[false], 'Running']);
   });
 
+  it('tells of a quota that leaves no room for it, and starts when there is room', async () => {
+    await start();
+    await exceedQuota();
+    await world.seconds(2);
+    const status = await statusNow();
+    expect([status?.printableStatus, status?.conditions?.find(({ type }) => type === 'Failure')?.message]).toEqual([
+      'DataVolumeError',
+      'DataVolume root exceeds quota limits: root is in phase Pending: exceeded quota: storage',
+    ]);
+    await fill('Succeeded', 'Bound');
+    await world.seconds(8);
+    expect((await statusNow())?.printableStatus).toBe('Running');
+  });
+
   it('tells of an import that failed, on VM and VMI, and starts when a new one succeeds', async () => {
     await start();
     await fill('Failed');
@@ -109,6 +133,20 @@ describe('a VM with a DataVolume template', () => {
   });
 });
 
+it('a volume that somebody made for it before becomes the VM’s, and keeps its other owner', async () => {
+  world = startWorld();
+  const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'other', uid: 'other-uid' };
+  const metadata = { name: 'root', namespace: 'shop', ownerReferences: [other] };
+  await world.admin.create(VOLUMES, { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', metadata });
+  await world.admin.create(VIRTUAL_MACHINES, machine());
+  await world.seconds(3);
+  const owners = (await world.admin.get(VOLUMES, 'shop/root')).metadata.ownerReferences;
+  expect(owners?.map(({ kind, controller }) => [kind, controller])).toEqual([
+    ['ConfigMap', undefined],
+    ['VirtualMachine', true],
+  ]);
+});
+
 it('a guest whose volume is still being filled waits, without a VM as well', async () => {
   world = startWorld();
   await world.admin.create(VOLUMES, {
@@ -122,8 +160,16 @@ it('a guest whose volume is still being filled waits, without a VM as well', asy
     metadata: { name: 'web', namespace: 'shop' },
     spec: { domain: { devices: {} }, volumes: [{ name: 'root', dataVolume: { name: 'root' } }] },
   });
+  await exceedQuota();
+  await world.seconds(2);
+  const failure = (await vmiNow())?.status?.conditions?.find(({ type }) => type === 'Synchronized');
+  expect([failure?.reason, failure?.message]).toEqual([
+    'FailedDataVolumeImport',
+    'DataVolume root exceeds quota limits; see kubectl describe resourcequota -n shop (root is in phase Pending: exceeded quota: storage)',
+  ]);
   await fill('ImportScheduled', 'Bound');
   await world.seconds(4);
+  expect((await vmiNow())?.status?.conditions?.some(({ type }) => type === 'Synchronized')).toBe(false);
   expect([(await vmiNow())?.status?.phase, await pods()]).toEqual(['Pending', []]);
   await fill('Failed');
   await world.seconds(2);

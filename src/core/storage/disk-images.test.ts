@@ -25,7 +25,7 @@ const base = { volume: 'data', dir: DIR, file: 'disk.img', where: 'PersistentVol
 
 describe('planDiskImages', () => {
   it.each<[string, VirtualMachineInstance, object[]]>([
-    ['a claim gets an image of the smaller size', vmi(claim, filesystem), [{ ...base, bytes: 1024n * MIB }]],
+    ['a claim gets an image of the smaller size', vmi(claim, filesystem), [{ ...base, bytes: 1024n * MIB, roomBytes: 2048n * MIB }]],
     ['a block claim needs none', vmi(claim, { ...filesystem, volumeMode: 'Block' }), []],
     [
       'a read-only claim must hold one',
@@ -37,7 +37,11 @@ describe('planDiskImages', () => {
       vmi({ name: 'data', ephemeral: { persistentVolumeClaim: { claimName: 'c' } } }, filesystem),
       [base],
     ],
-    ['a data volume is filled by its importer', vmi({ name: 'data', dataVolume: { name: 'c' } }, filesystem), [base]],
+    [
+      'a data volume is filled by its importer',
+      vmi({ name: 'data', dataVolume: { name: 'c' } }, filesystem),
+      [{ ...base, roomBytes: 2048n * MIB }],
+    ],
     ['a plugged claim comes later', vmi({ name: 'data', persistentVolumeClaim: { claimName: 'c', hotpluggable: true } }, filesystem), []],
     ['a claim that is shared as a directory', vmi(claim, filesystem, []), []],
     [

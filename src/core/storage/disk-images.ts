@@ -13,6 +13,8 @@ export interface DiskImagePlan {
   readonly file: string;
   /** Of a missing image, which is then made; undefined: it must be there. */
   readonly bytes?: bigint;
+  /** Of the claim that holds it: as much at most finds room there. */
+  readonly roomBytes?: bigint;
   /** What holds it, for messages. */
   readonly where: string;
 }
@@ -38,16 +40,24 @@ function claimOf({ persistentVolumeClaim, dataVolume, ephemeral }: Volume): Clai
   return backing === undefined ? undefined : { name: backing, isMade: false };
 }
 
+/** What a guest writes to the image of an ephemeral volume, or of a read-only one, goes elsewhere or nowhere. */
+function roomOf({ persistentVolumeClaim, ephemeral }: Volume, info: PersistentVolumeClaimInfo | undefined): bigint | undefined {
+  const storage = info?.capacity?.storage ?? info?.requests?.storage;
+  return storage === undefined || ephemeral || persistentVolumeClaim?.readOnly === true ? undefined : quantityValue(storage);
+}
+
 function ofClaim(volume: Volume, info: PersistentVolumeClaimInfo | undefined): DiskImagePlan[] {
   const claimed = claimOf(volume);
   if (!claimed || info?.volumeMode === 'Block') return [];
   const bytes = claimed.isMade && info ? claimBytes(info) : undefined;
+  const roomBytes = roomOf(volume, info);
   return [
     {
       volume: volume.name,
       dir: volumeDir(volume.name),
       file: CLAIM_FILE,
       ...(bytes === undefined ? {} : { bytes }),
+      ...(roomBytes === undefined ? {} : { roomBytes }),
       where: `PersistentVolumeClaim ${claimed.name}`,
     },
   ];

@@ -1,5 +1,5 @@
 // Images are made where the launcher's pod has its volumes, never over something that is there, and each refusal says which volume it is.
-import { lstatSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { scratchDir } from '../../../test/fakes/scratch.js';
@@ -60,6 +60,22 @@ describe('ensureDiskImages', () => {
         message: expect.stringContaining('PersistentVolumeClaim c of volume data is a qcow2 image'),
       },
     ]);
+  });
+
+  it('warns of one that is larger than its claim, and leaves it as it is', async () => {
+    writeFileSync(image(), '');
+    truncateSync(image(), 9 * MIB);
+    expect(await ensure(claimed('8Mi'))).toEqual([
+      {
+        type: 'Warning',
+        reason: 'ImageLargerThanClaim',
+        message: expect.stringMatching(
+          /disk\.img on PersistentVolumeClaim c of volume data is 9437184 B large, and its claim holds 8388608 B/,
+        ),
+      },
+    ]);
+    expect(await ensure(claimed('9Mi'))).toEqual([]);
+    expect(await ensure(claimed('8Mi', true))).toEqual([]);
   });
 
   it.each<[string, () => VirtualMachineInstance, RegExp]>([

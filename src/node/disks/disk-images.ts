@@ -44,14 +44,13 @@ export async function ensureDiskImages(
   const limits = { reserveBytes: BigInt(minimumReservePVCBytes), tolerancePercent: BigInt(pvcTolerateLessSpaceUpToPercent) };
   const notes: ImageNote[] = [];
   for (const plan of planDiskImages(vmi)) {
-    const note = await ensureImage(ctx, plan, owner, limits);
-    if (note !== undefined) notes.push(note);
+    notes.push(...(await ensureImage(ctx, plan, owner, limits)));
   }
   for (const volume of blockVolumesOf(vmi)) await ownDevice(volume, owner);
   return notes;
 }
 
-async function ensureImage(ctx: Ctx, plan: DiskImagePlan, owner: ImageOwner, limits: Limits): Promise<ImageNote | undefined> {
+async function ensureImage(ctx: Ctx, plan: DiskImagePlan, owner: ImageOwner, limits: Limits): Promise<ImageNote[]> {
   try {
     return await withBeneath(owner.root, plan.dir, async (dir) => {
       const path = `${dir.path}/${plan.file}`;
@@ -59,7 +58,7 @@ async function ensureImage(ctx: Ctx, plan: DiskImagePlan, owner: ImageOwner, lim
       if (existing === undefined) return createImage(ctx, path, plan, { owner, limits, dir: dir.path });
       return await using(existing, async (file) => {
         await ownImage(file, plan, owner);
-        return formatNote(file, plan);
+        return [await formatNote(file, plan), await sizeNote(file, plan)].filter((note) => note !== undefined);
       });
     });
   } catch (err) {
@@ -109,6 +108,17 @@ async function formatNote(file: FileHandle, plan: DiskImagePlan): Promise<ImageN
   return { type: 'Warning', reason: 'ImageReadAsRaw', message: text.imageIsQcow2(plan.volume, plan.file, plan.where) };
 }
 
+/** A sparse image may promise more than its claim holds. That is allowed: many a guest never writes so much. */
+async function sizeNote(file: FileHandle, { volume, file: name, where, roomBytes }: DiskImagePlan): Promise<ImageNote | undefined> {
+  const { size } = await file.stat({ bigint: true });
+  if (roomBytes === undefined || size <= roomBytes) return undefined;
+  return {
+    type: 'Warning',
+    reason: 'ImageLargerThanClaim',
+    message: text.imageTooLarge(`${name} on ${where} of volume ${volume}`, size, roomBytes),
+  };
+}
+
 interface Creation {
   readonly owner: ImageOwner;
   readonly limits: Limits;
@@ -116,7 +126,7 @@ interface Creation {
 }
 
 /** Sparse: its blocks are taken when the guest writes them. */
-async function createImage(ctx: Ctx, path: string, plan: DiskImagePlan, { owner, limits, dir }: Creation): Promise<ImageNote | undefined> {
+async function createImage(ctx: Ctx, path: string, plan: DiskImagePlan, { owner, limits, dir }: Creation): Promise<ImageNote[]> {
   if (plan.bytes === undefined) throw invalid(text.imageMissing(plan.volume, plan.file, plan.where));
   const { bavail, bsize } = await statfs(dir, { bigint: true });
   const { bytes, warning } = fitDiskImage(plan.bytes, { ...limits, availableBytes: bavail * bsize }, plan);
@@ -133,7 +143,7 @@ async function createImage(ctx: Ctx, path: string, plan: DiskImagePlan, { owner,
   } finally {
     await file.close();
   }
-  return warning === undefined ? undefined : { type: 'Normal', reason: 'ToleratedSmallPV', message: warning };
+  return warning === undefined ? [] : [{ type: 'Normal', reason: 'ToleratedSmallPV', message: warning }];
 }
 
 /** Container runtimes give a device node to root unless they are told otherwise. The node is the container's own. */

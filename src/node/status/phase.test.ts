@@ -12,6 +12,13 @@ const ended = (reason: string, vmi = running()): Partial<PhaseFacts> => ({ vmi, 
 const leaving = nodeVmi({
   status: { phase: 'Running', migrationState: { sourceNode: NODE, targetNode: 'other', startTimestamp: '2026-01-01T12:00:00Z' } },
 });
+/** The kubelet told the launcher to end while the guest ran. */
+const told = (vmi: VirtualMachineInstance, reason = 'Shutdown'): Partial<PhaseFacts> => ({
+  vmi,
+  domain: nodeDomain('Shutoff', { reason, spec: { markedForGracefulShutdown: true } }),
+});
+const DELETED = { metadata: { deletionTimestamp: '2026-01-01T12:00:00Z' } };
+const POD_GOES = { type: 'Ready', status: 'False', reason: 'PodTerminating' } as const;
 const noAcpi = { domain: { devices: {}, features: { acpi: { enabled: false } } } };
 
 describe('decidePhase', () => {
@@ -29,6 +36,14 @@ describe('decidePhase', () => {
     ['shutting down', { vmi: running(), domain: nodeDomain('ShuttingDown') }, 'Running'],
     ['no state', { domain: nodeDomain('NoState') }, 'Scheduled'],
     ['shut down', ended('Shutdown'), 'Succeeded'],
+    ['shut down as the kubelet ends its pod', told(running()), 'Failed: PodStopped'],
+    ['shut down by its own deletion', told(nodeVmi({ ...DELETED, status: { phase: 'Running' } })), 'Succeeded'],
+    ['shut down by the deletion of its pod', told(nodeVmi({ status: { phase: 'Running', conditions: [POD_GOES] } })), 'Succeeded'],
+    [
+      'killed without grace period as the kubelet ends the pod',
+      told(running({ terminationGracePeriodSeconds: 0 }), 'Destroyed'),
+      'Failed: PodStopped',
+    ],
     ['saved', ended('Saved'), 'Succeeded'],
     ['shut off from a snapshot', ended('FromSnapshot'), 'Succeeded'],
     ['crashed', ended('Crashed'), 'Failed: GuestCrashed'],

@@ -1,6 +1,6 @@
 // The phase of a VMI from the state of its domain. Pure; the phase of the VMI moves only here once the VMI was handed to the node.
 import type { DomainReport, DomainState } from '../../api/domain-report.js';
-import { isFinalPhase, type VirtualMachineInstance, type VmiPhase } from '../../api/index.js';
+import { isDeleting, isFinalPhase, POD_TERMINATING, type VirtualMachineInstance, type VmiPhase } from '../../api/index.js';
 import { text } from '../text.js';
 import { isLeaving } from './migration.js';
 
@@ -81,8 +81,9 @@ function afterEnd(facts: PhaseFacts, domain: DomainReport, current: VmiPhase): P
     case 'Panicked':
       return failed('GuestPanicked', text.guestPanicked);
     case 'Destroyed':
-      return expectsGracefulEnd(vmi, domain) ? failed('GuestKilled', text.guestKilled) : { phase: 'Succeeded' };
+      return expectsGracefulEnd(vmi, domain) ? failed('GuestKilled', text.guestKilled) : endOf(vmi, domain);
     case 'Shutdown':
+      return endOf(vmi, domain);
     case 'Saved':
     case 'FromSnapshot':
       return { phase: 'Succeeded' };
@@ -90,6 +91,16 @@ function afterEnd(facts: PhaseFacts, domain: DomainReport, current: VmiPhase): P
       // Not an end by itself; without a launcher nothing can come of it.
       return launcher === 'unresponsive' ? withoutDomain(facts, current) : { phase: current };
   }
+}
+
+/**
+ * A guest that went because its pod was told to go, which nobody had deleted: the kubelet evicted it, or its node shuts down. That is no end
+ * that anybody wanted; virt-controller adds the kubelet's words when the pod has ended.
+ */
+function endOf(vmi: VirtualMachineInstance, { spec }: DomainReport): PhaseDecision {
+  const ready = vmi.status?.conditions?.find(({ type }) => type === 'Ready');
+  const isWanted = spec.markedForGracefulShutdown !== true || isDeleting(vmi) || ready?.reason === POD_TERMINATING;
+  return isWanted ? { phase: 'Succeeded' } : failed('PodStopped', text.podStopped);
 }
 
 /** A guest with ACPI and a grace period should have ended by itself. */

@@ -5,21 +5,31 @@ import {
   CONTROLLER_REVISIONS,
   DATA_VOLUMES,
   PERSISTENT_VOLUME_CLAIMS,
+  RESOURCE_QUOTAS,
   VIRTUAL_MACHINE_INSTANCES,
   VIRTUAL_MACHINES,
 } from '../../runtime/resources.js';
 import { StaleGuard } from '../../runtime/stale-guard.js';
 import type { Controller, Manager, Resource } from '../../runtime/types.js';
 import { type DataVolume, dataVolumeNameOf } from '../data-volumes.js';
+import { givesRoom, MAX_RETRY_MS } from '../refusals.js';
 import { REVISIONS_BY_OWNER, reconcileVm, vmKeysOfVmi } from './reconciler.js';
 
 /** Index of the VM store: VMs by the `namespace/name` of each claim that their template names. */
 const VMS_BY_CLAIM = 'claim';
+const REFUSED_VMS = 'refused';
+const REFUSED: ReadonlySet<string> = new Set(['FailedCreate', 'FailedDataVolumeCreate']);
 
 function claimsOf(vm: VirtualMachine): string[] {
   const volumes = (vm.spec.template.spec?.volumes ?? []).map((v) => dataVolumeNameOf(v) ?? v.memoryDump?.claimName);
   const names = new Set([...volumes, ...(vm.spec.dataVolumeTemplates ?? []).map(({ metadata }) => metadata?.name)]);
   return [...names].filter((name) => name !== undefined).map((name) => `${vm.metadata.namespace}/${name}`);
+}
+
+/** Namespaces in which something of the VM was refused. */
+function refusedIn({ metadata: { namespace = '' }, status }: VirtualMachine): string[] {
+  const failure = status?.conditions?.find(({ type }) => type === 'Failure');
+  return REFUSED.has(failure?.reason ?? '') ? [namespace] : [];
 }
 
 export interface VmControllerOptions {
@@ -35,9 +45,11 @@ export function startVmController(manager: Manager, { random, config, workers = 
   const revisions = manager.informer(CONTROLLER_REVISIONS);
   const pvcs = manager.informer(PERSISTENT_VOLUME_CLAIMS);
   const dataVolumes = manager.informer(DATA_VOLUMES as Resource<DataVolume>, { whenServed: true });
+  const quotas = manager.informer(RESOURCE_QUOTAS);
   const expectations = manager.newExpectations();
 
   vms.addIndex(VMS_BY_CLAIM, claimsOf);
+  vms.addIndex(REFUSED_VMS, refusedIn);
   revisions.addIndex(REVISIONS_BY_OWNER, (r) => {
     const owner = controllerOf(r);
     return owner?.kind === 'VirtualMachine' ? [owner.uid] : [];
@@ -57,6 +69,7 @@ export function startVmController(manager: Manager, { random, config, workers = 
   return manager.controller({
     name: 'virt-controller-vm',
     workers,
+    maxDelayMs: MAX_RETRY_MS,
     reconcile: reconcileVm({
       vms: vms.store,
       vmis: vmis.store,
@@ -77,6 +90,10 @@ export function startVmController(manager: Manager, { random, config, workers = 
       { informer: vmis, keys: vmKeysOfVmi },
       { informer: dataVolumes, keys: (volume) => vms.store.byIndex(VMS_BY_CLAIM, keyOf(volume)).map(keyOf) },
       { informer: pvcs, keys: (pvc) => vms.store.byIndex(VMS_BY_CLAIM, keyOf(pvc)).map(keyOf) },
+      {
+        informer: quotas,
+        keys: (quota, old) => (givesRoom(quota, old) ? vms.store.byIndex(REFUSED_VMS, quota.metadata.namespace ?? '').map(keyOf) : []),
+      },
     ],
   });
 }

@@ -1,11 +1,14 @@
 // Creates the DataVolumes of a VM's templates: follows a reference to a DataSource, asks whether the guest's account may clone what it leads to,
 // and creates once. What to create is decided in data-volumes.ts.
 import type { DataVolumeSpec, DataVolumeTemplateSpec, KubeObject, VirtualMachine } from '../../api/index.js';
-import { hasCode, KvError, messageOf } from '../../base/errors.js';
+import { hasCode, isKvError, KvError } from '../../base/errors.js';
 import { DATA_SOURCES, DATA_VOLUMES, SUBJECT_ACCESS_REVIEWS } from '../../runtime/resources.js';
 import type { EventRecorder, KubeClient, Resource } from '../../runtime/types.js';
-import { cloningAccount, dataVolumeOf } from './data-volumes.js';
+import type { DataVolume } from '../data-volumes.js';
+import { explained, withWords } from '../refusals.js';
+import { cloningAccount, type DataVolumeStep, dataVolumeOf } from './data-volumes.js';
 import { text } from './text.js';
+import { controllerRefOf } from './vmi-from-vm.js';
 
 type Source = NonNullable<DataVolumeSpec['source']>;
 type Reference = NonNullable<DataVolumeSpec['sourceRef']>;
@@ -16,12 +19,19 @@ interface DataSource extends KubeObject {
   status?: { source?: Source };
 }
 
+/** It has been told. */
+const UNAUTHORIZED = 'UnauthorizedDataVolumeCreate';
+const isUnauthorized = (err: unknown): boolean => isKvError(err) && err.reason === UNAUTHORIZED;
+
 export interface DataVolumeDeps {
   readonly client: KubeClient;
   readonly events: EventRecorder;
   /** True when the claim `namespace/name` exists. */
   readonly hasClaim: (key: string) => boolean;
 }
+
+export const performDataVolume = (d: DataVolumeDeps, vm: VirtualMachine, step: DataVolumeStep): Promise<void> =>
+  step.do === 'createDataVolume' ? createDataVolume(d, vm, step.template) : adoptDataVolume(d, vm, step.volume);
 
 export async function createDataVolume(d: DataVolumeDeps, vm: VirtualMachine, template: DataVolumeTemplateSpec): Promise<void> {
   const name = template.metadata?.name ?? '';
@@ -34,10 +44,20 @@ export async function createDataVolume(d: DataVolumeDeps, vm: VirtualMachine, te
   } catch (err) {
     // Made a moment ago, and the watch has not told yet; or somebody else's, which the guest then uses.
     if (hasCode(err, 'AlreadyExists')) return;
-    if (!hasCode(err, 'Forbidden')) d.events.event(vm, 'Warning', 'FailedDataVolumeCreate', text.dataVolumeFailed(name, messageOf(err)));
-    throw err;
+    if (isUnauthorized(err)) throw err;
+    const message = text.dataVolumeFailed(name, explained(err, vm.metadata.namespace ?? ''));
+    d.events.event(vm, 'Warning', 'FailedDataVolumeCreate', message);
+    throw withWords(err, message);
   }
   d.events.event(vm, 'Normal', 'SuccessfulDataVolumeCreate', text.dataVolumeCreated(name));
+}
+
+/** Other owners stay. Refused when somebody else was faster: the next look sees what became of it. */
+async function adoptDataVolume({ client }: Pick<DataVolumeDeps, 'client'>, vm: VirtualMachine, { metadata }: DataVolume): Promise<void> {
+  const { name = '', namespace = '', resourceVersion, ownerReferences = [] } = metadata;
+  await client.mergePatch(DATA_VOLUMES, `${namespace}/${name}`, {
+    metadata: { resourceVersion, ownerReferences: [...ownerReferences, controllerRefOf(vm)] },
+  });
 }
 
 /** DataSources change which image they stand for: the DataVolume gets the one of this moment. */
@@ -73,8 +93,8 @@ async function authorize(d: DataVolumeDeps, vm: VirtualMachine, name: string, { 
   if (await isAllowed('cdi.kubevirt.io', 'datavolumes', 'source')) return;
   if ((await isAllowed('', 'pods')) && (pvc || (await isAllowed('', 'persistentvolumeclaims')))) return;
   const message = text.mayNotClone(name, user, `${namespace}/${origin.name}`);
-  d.events.event(vm, 'Warning', 'UnauthorizedDataVolumeCreate', message);
-  throw new KvError('Forbidden', message, { retry: 'backoff' });
+  d.events.event(vm, 'Warning', UNAUTHORIZED, message);
+  throw new KvError('Forbidden', message, { reason: UNAUTHORIZED, retry: 'backoff' });
 }
 
 /** The name of this reason is misspelled wherever it is matched. */

@@ -15,8 +15,9 @@ const machine = (runStrategy = 'Always', annotations: Record<string, string> = {
   const metadata = { annotations: { ...plain.metadata.annotations, ...annotations } };
   return vm({ spec: { runStrategy, dataVolumeTemplates: [template], ...spec }, metadata });
 };
+const OWNER = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', name: 'web', uid: 'vm-uid', controller: true };
 const volume = (phase: string, conditions: NonNullable<DataVolume['status']>['conditions'] = []): DataVolume => ({
-  metadata: { name: 'root' },
+  metadata: { name: 'root', ownerReferences: [OWNER] },
   status: { phase, conditions },
 });
 const LATER = { 'kubevirt.io/immediate-data-volume-creation': 'false' };
@@ -40,6 +41,10 @@ const having = (phase: string, conditions: NonNullable<DataVolume['status']>['co
   dataVolumes: new Map([['root', volume(phase, conditions)]]),
 });
 
+const owned = (phase: string, metadata: DataVolume['metadata']): Partial<Seen> => ({
+  dataVolumes: new Map([['root', { ...volume(phase), metadata: { name: 'root', ...metadata } }]]),
+});
+
 describe('the DataVolume of a template', () => {
   it.each<[string, Partial<Seen>, string[], RegExp | undefined]>([
     ['is made before the guest', {}, ['createDataVolume'], undefined],
@@ -53,6 +58,16 @@ describe('the DataVolume of a template', () => {
     ['lets the guest start', having('Succeeded'), ['createVmi'], undefined],
     ['lets it start that a pod must bind the claim', having('WaitForFirstConsumer'), ['createVmi'], undefined],
     ['lets it start that a populator fills', having('PendingPopulation'), ['createVmi'], undefined],
+    ['without an owner becomes the VM’s', owned('Succeeded', {}), ['adoptDataVolume', 'createVmi'], undefined],
+    ['becomes the VM’s while it is filled', owned('ImportInProgress', {}), ['adoptDataVolume'], undefined],
+    ['becomes that of a VM that does not run', { ...owned('Succeeded', {}), vm: machine('Halted') }, ['adoptDataVolume'], undefined],
+    [
+      'of another controller is used as it is',
+      owned('Succeeded', { ownerReferences: [{ ...OWNER, uid: 'other' }] }),
+      ['createVmi'],
+      undefined,
+    ],
+    ['that goes is left alone', owned('Succeeded', { deletionTimestamp: '2026-01-01T12:00:00Z' }), ['createVmi'], undefined],
     ['that failed is told', having('Failed'), [], /^DataVolume root failed to import disk image$/],
     [
       'that is tried again is told with its reason',

@@ -1,15 +1,15 @@
-// The DataVolumes that a VM's templates stand for: which are to be made, what they look like, and whether the guest may start. CDI fills them.
+// The DataVolumes that a VM's templates stand for: which are to be made or taken over, what they look like, and whether the guest may start. CDI fills them.
 // Pure; decide.ts asks, data-volume-perform.ts creates.
-import type { DataVolumeSpec, DataVolumeTemplateSpec, VirtualMachine } from '../../api/index.js';
+import { controllerOf, type DataVolumeSpec, type DataVolumeTemplateSpec, isDeleting, type VirtualMachine } from '../../api/index.js';
 import { type DataVolume, exceedsQuota, hasFailed, isBeingFilled, isBroken, stateOf } from '../data-volumes.js';
 import type { Failure, Seen } from './seen.js';
 import { text } from './text.js';
 import { controllerRefOf } from './vmi-from-vm.js';
 
-export interface DataVolumeStep {
-  readonly do: 'createDataVolume';
-  readonly template: DataVolumeTemplateSpec;
-}
+export type DataVolumeStep =
+  | { readonly do: 'createDataVolume'; readonly template: DataVolumeTemplateSpec }
+  /** Made by somebody else, for this VM or before it: it shall go with the VM. */
+  | { readonly do: 'adoptDataVolume'; readonly volume: DataVolume };
 
 export interface TemplatesPlan {
   readonly steps: readonly DataVolumeStep[];
@@ -43,8 +43,14 @@ export function planTemplates(seen: Seen, starts: boolean): TemplatesPlan {
   if (missing.length > 0) return starts || isImmediate(vm) ? creation(seen, missing) : READY;
   const volumes = templates.flatMap((template) => dataVolumes.get(nameOf(template)) ?? []);
   const failure = failureOf(volumes);
-  return { steps: [], isReady: !volumes.some(isBeingFilled), ...(failure ? { failure } : {}) };
+  return {
+    steps: volumes.filter(isOwnerless).map((volume) => ({ do: 'adoptDataVolume', volume })),
+    isReady: !volumes.some(isBeingFilled),
+    ...(failure ? { failure } : {}),
+  };
 }
+
+const isOwnerless = (volume: DataVolume): boolean => !controllerOf(volume) && !isDeleting(volume);
 
 function creation({ hasCdi }: Seen, missing: readonly DataVolumeTemplateSpec[]): TemplatesPlan {
   if (hasCdi) return { steps: missing.map((template) => ({ do: 'createDataVolume', template })), isReady: false };

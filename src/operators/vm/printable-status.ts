@@ -6,7 +6,7 @@ import {
   type VirtualMachine,
   type VirtualMachineInstance,
 } from '../../api/index.js';
-import { type DataVolume, dataVolumeNameOf, isBeingFilled, isBroken } from '../data-volumes.js';
+import { type DataVolume, dataVolumeNameOf, exceedsQuota, isBeingFilled, isBroken } from '../data-volumes.js';
 import { isFinal, isSetToStart, runStrategyOf } from './predicates.js';
 
 export interface PrintableInput {
@@ -65,7 +65,7 @@ const CHECKS: readonly (readonly [PrintableStatus, Check])[] = [
   ['Paused', ({ vmi }) => vmi?.status?.phase === 'Running' && isPaused(vmi)],
   ['Running', ({ vmi }) => vmi?.status?.phase === 'Running'],
   ['ErrorPvcNotFound', syncFailed('FailedPvcNotFound')],
-  ['DataVolumeError', (input) => dataVolumesOf(input).some(isBroken)],
+  ['DataVolumeError', (input) => dataVolumesOf(input).some((volume) => isBroken(volume) || exceedsQuota(volume))],
   [
     'ErrorUnschedulable',
     ({ vmi }) => {

@@ -23,7 +23,9 @@ import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANC
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
 import { type DataVolume, dataVolumeNameOf } from '../data-volumes.js';
-import { createDataVolume } from './data-volume-perform.js';
+import { explained, withWords } from '../refusals.js';
+import { performDataVolume } from './data-volume-perform.js';
+import type { DataVolumeStep } from './data-volumes.js';
 import { decideVm, type Plan, type Seen, type Step } from './decide.js';
 import { withChosen } from './instancetype-apply.js';
 import { patienceMs, syncInstancetypes } from './instancetype-sync.js';
@@ -117,8 +119,9 @@ async function createVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: St
     await d.client.create(VIRTUAL_MACHINE_INSTANCES, vmi);
   } catch (err) {
     d.expectations.observedCreation(key, name);
-    d.events.event(vm, 'Warning', 'FailedCreate', text.createFailed(messageOf(err)));
-    throw err;
+    const message = text.createFailed(explained(err, namespace ?? ''));
+    d.events.event(vm, 'Warning', 'FailedCreate', message);
+    throw withWords(err, message);
   }
   d.events.event(vm, 'Normal', 'SuccessfulCreate', text.started(name));
 }
@@ -147,7 +150,8 @@ function ensureFinalizer(d: VmDeps, key: ObjectKey, vm: VirtualMachine): Promise
   });
 }
 
-async function performLive(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: LiveStep): Promise<void> {
+/** What does not start or stop the guest. */
+async function performOther(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: LiveStep | DataVolumeStep): Promise<void> {
   switch (step.do) {
     case 'patchVmi':
       return d.staleVmis.written(
@@ -157,6 +161,9 @@ async function performLive(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: 
       );
     case 'patchVm':
       return d.stale.written(key, vm, await d.client.jsonPatch(VIRTUAL_MACHINES, key, [...testUid(vm), ...step.ops]));
+    case 'createDataVolume':
+    case 'adoptDataVolume':
+      return performDataVolume({ ...d, hasClaim: (claim) => d.pvcs.get(claim) !== undefined }, vm, step);
     case 'noteDump': {
       const patch = { metadata: { annotations: { [DUMP_ANNOTATION]: step.note } } };
       return void (await d.client.mergePatch(PERSISTENT_VOLUME_CLAIMS, `${vm.metadata.namespace}/${step.claim}`, patch));
@@ -186,10 +193,8 @@ async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step
       }));
     case 'setRunStrategy':
       return void (await d.client.jsonPatch(VIRTUAL_MACHINES, key, [{ op: 'replace', path: `/spec/${step.field}`, value: step.value }]));
-    case 'createDataVolume':
-      return createDataVolume({ ...d, hasClaim: (claim) => d.pvcs.get(claim) !== undefined }, vm, step.template);
     default:
-      return performLive(d, key, vm, step);
+      return performOther(d, key, vm, step);
   }
 }
 

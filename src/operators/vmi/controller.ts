@@ -14,17 +14,21 @@ import {
   DATA_VOLUMES,
   PERSISTENT_VOLUME_CLAIMS,
   PODS,
+  RESOURCE_QUOTAS,
   STORAGE_CLASSES,
   VIRTUAL_MACHINE_INSTANCES,
   VIRTUAL_MACHINES,
 } from '../../runtime/resources.js';
 import { StaleGuard } from '../../runtime/stale-guard.js';
-import type { Controller, Manager, Resource } from '../../runtime/types.js';
+import type { Controller, Expectations, InformerHandler, Manager, Resource } from '../../runtime/types.js';
 import type { DataVolume } from '../data-volumes.js';
+import { givesRoom, MAX_RETRY_MS } from '../refusals.js';
 import { claimsOf, vmiKeyOfAttachment } from './attachments.js';
 import { ATTACHMENTS_BY_VMI, PODS_BY_OWNER, reconcileVmi, STATE_CLAIMS, type VmiDeps, vmiKeysOfPod } from './reconciler.js';
 
 const VMIS_BY_CLAIM = 'claim';
+const REFUSED_VMIS = 'refused';
+const REFUSED: ReadonlySet<string> = new Set(['FailedCreate', 'FailedBackendStorageCreate']);
 
 export interface VmiControllerOptions
   extends Pick<
@@ -43,27 +47,19 @@ function stateKeys({ metadata }: PersistentVolumeClaim): ObjectKey[] {
   return name === undefined ? [] : [`${metadata.namespace}/${name}`];
 }
 
-export function startVmiController(manager: Manager, { workers = 10, ...options }: VmiControllerOptions): Controller {
-  const vmis = manager.informer(VIRTUAL_MACHINE_INSTANCES);
-  const vms = manager.informer(VIRTUAL_MACHINES);
-  const pods = manager.informer(PODS, VIRT_PODS);
-  const pvcs = manager.informer(PERSISTENT_VOLUME_CLAIMS);
-  const dataVolumes = manager.informer(DATA_VOLUMES as Resource<DataVolume>, { whenServed: true });
-  const classes = manager.informer(STORAGE_CLASSES);
-  const expectations = manager.newExpectations();
-  const stalePods = new StaleGuard();
+/** Namespaces in which something of the VMI was refused. */
+function refusedIn({ metadata: { namespace = '' }, status }: VirtualMachineInstance): string[] {
+  const conditions = status?.conditions?.map(({ reason }) => reason) ?? [];
+  const volumes = status?.volumeStatus?.map(({ reason }) => reason) ?? [];
+  return [...conditions, ...volumes].some((reason) => reason !== undefined && REFUSED.has(reason)) ? [namespace] : [];
+}
 
-  pods.addIndex(PODS_BY_OWNER, (pod) => {
-    const owner = controllerOf(pod);
-    return owner ? [owner.uid] : [];
-  });
-  pods.addIndex(ATTACHMENTS_BY_VMI, (pod) => [vmiKeyOfAttachment(pod)].filter((key) => key !== undefined));
-  vmis.addIndex(VMIS_BY_CLAIM, (vmi) => claimsOf(vmi).map((name) => `${vmi.metadata.namespace}/${name}`));
-  pvcs.addIndex(STATE_CLAIMS, stateKeys);
+/** Settles what was expected of pods. */
+function observing(expectations: Expectations, stalePods: StaleGuard): InformerHandler<Pod> {
   const gone = (pod: Pod): void => {
     for (const key of vmiKeysOfPod(pod)) expectations.observedDeletion(key, pod.metadata.uid ?? '');
   };
-  pods.on({
+  return {
     added: (pod) => {
       for (const key of vmiKeysOfPod(pod)) expectations.observedCreation(key, pod.metadata.name ?? '');
     },
@@ -74,10 +70,33 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
       gone(pod);
       stalePods.forget(keyOf(pod));
     },
+  };
+}
+
+export function startVmiController(manager: Manager, { workers = 10, ...options }: VmiControllerOptions): Controller {
+  const vmis = manager.informer(VIRTUAL_MACHINE_INSTANCES);
+  const vms = manager.informer(VIRTUAL_MACHINES);
+  const pods = manager.informer(PODS, VIRT_PODS);
+  const pvcs = manager.informer(PERSISTENT_VOLUME_CLAIMS);
+  const dataVolumes = manager.informer(DATA_VOLUMES as Resource<DataVolume>, { whenServed: true });
+  const classes = manager.informer(STORAGE_CLASSES);
+  const quotas = manager.informer(RESOURCE_QUOTAS);
+  const expectations = manager.newExpectations();
+  const stalePods = new StaleGuard();
+
+  pods.addIndex(PODS_BY_OWNER, (pod) => {
+    const owner = controllerOf(pod);
+    return owner ? [owner.uid] : [];
   });
+  pods.addIndex(ATTACHMENTS_BY_VMI, (pod) => [vmiKeyOfAttachment(pod)].filter((key) => key !== undefined));
+  vmis.addIndex(VMIS_BY_CLAIM, (vmi) => claimsOf(vmi).map((name) => `${vmi.metadata.namespace}/${name}`));
+  vmis.addIndex(REFUSED_VMIS, refusedIn);
+  pvcs.addIndex(STATE_CLAIMS, stateKeys);
+  pods.on(observing(expectations, stalePods));
   return manager.controller({
     name: 'virt-controller-vmi',
     workers,
+    maxDelayMs: MAX_RETRY_MS,
     reconcile: reconcileVmi({
       ...options,
       vmis: vmis.store,
@@ -99,6 +118,10 @@ export function startVmiController(manager: Manager, { workers = 10, ...options 
       { informer: vms, keys: (vm: VirtualMachine) => (isDeleting(vm) ? [keyOf(vm)] : []) },
       { informer: dataVolumes, keys: (volume) => vmis.store.byIndex(VMIS_BY_CLAIM, keyOf(volume)).map(keyOf) },
       { informer: pvcs, keys: (pvc) => [...vmis.store.byIndex(VMIS_BY_CLAIM, keyOf(pvc)).map(keyOf), ...stateKeys(pvc)] },
+      {
+        informer: quotas,
+        keys: (quota, old) => (givesRoom(quota, old) ? vmis.store.byIndex(REFUSED_VMIS, quota.metadata.namespace ?? '').map(keyOf) : []),
+      },
     ],
   });
 }

@@ -1,7 +1,16 @@
 // A VMI whose volumes CDI still fills: it waits for them before it gets its pod, and brings those that are only bound on demand on their way by a
 // pod that ends at once. Pure; decide.ts asks, status.ts shows it.
 import { ANNOTATION, type ConditionValue, isDeleting, type Pod, type VirtualMachineInstance } from '../../api/index.js';
-import { awaitsConsumer, type DataVolume, dataVolumeNameOf, hasFailed, isPopulated, stateOf } from '../data-volumes.js';
+import {
+  awaitsConsumer,
+  type DataVolume,
+  dataVolumeNameOf,
+  exceedsQuota,
+  hasFailed,
+  isBroken,
+  isPopulated,
+  stateOf,
+} from '../data-volumes.js';
 import { isHotplugged } from '../pod-template/index.js';
 import { isPodFinal } from './pod-state.js';
 import type { Failure, Seen } from './seen.js';
@@ -28,6 +37,15 @@ export function awaitDataVolumes(seen: Seen): readonly DataVolumeStep[] | undefi
   if (waiting.length === 0) return undefined;
   const needsPod = waiting.some(awaitsConsumer) && temporaryPods(seen).length === 0;
   return needsPod ? [{ do: 'createTemporaryPod' }] : [];
+}
+
+/** What keeps them from being filled, and will until somebody does something. */
+export function fillingFailure(seen: Seen): Failure | undefined {
+  const stuck = unfilled(seen).find((volume) => exceedsQuota(volume) || isBroken(volume));
+  if (!stuck) return undefined;
+  const { name = '', namespace = '' } = stuck.metadata;
+  const what = exceedsQuota(stuck) ? text.importExceedsQuota(name, namespace) : text.importFailed(name);
+  return { reason: 'FailedDataVolumeImport', message: `${what} (${stateOf(stuck)})` };
 }
 
 /** They have served once nothing waits for a consumer any more. */

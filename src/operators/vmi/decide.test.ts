@@ -184,6 +184,16 @@ describe('nextVmi', () => {
     expect(next.status?.conditions?.find((c) => c.type === 'PodScheduled')?.message).toContain('useEmulation');
   });
 
+  it('adds the kubelet’s words to a guest that was given up before they came, and keeps the node agent’s otherwise', () => {
+    const told = { type: 'Synchronized', status: 'False', reason: 'PodStopped', message: 'the pod was told to end' } as const;
+    const failed = vmi({ status: { phase: 'Failed', reason: 'PodStopped', nodeName: 'n1' }, conditions: [told] });
+    const evicted: Pod = { ...crashed, status: { ...crashed.status, reason: 'Evicted', message: 'too much' } };
+    const after = nextVmi(seen({ vmi: failed }, [evicted]), undefined, NOW).vmi;
+    expect([after.status?.reason, transitionEvents(failed, after).map(({ reason }) => reason)]).toEqual(['Evicted', ['Evicted']]);
+    expect(brief(seen({ vmi: after }, [evicted]))).toContain('Synchronized=False Evicted');
+    expect(brief(seen({ vmi: failed }, [crashed]))).toContain('Synchronized=False PodStopped');
+  });
+
   it('lets a finished VMI go only when no pod is left', () => {
     const final = vmi({ status: { phase: 'Failed' } });
     expect(nextVmi(seen({ vmi: final }, [ready]), undefined, NOW).vmi.metadata.finalizers).toHaveLength(2);

@@ -1,7 +1,7 @@
 // What the VMI controller does next, as data. Pure: one snapshot in, steps and at most one failure out.
 import { FINALIZER, isDeleting, type Pod } from '../../api/index.js';
 import { needsBackendStorage } from '../pod-template/index.js';
-import { awaitDataVolumes, type DataVolumeStep, retireTemporaryPods } from './data-volumes.js';
+import { awaitDataVolumes, type DataVolumeStep, fillingFailure, retireTemporaryPods } from './data-volumes.js';
 import { decideHotplug, type HotplugStep } from './hotplug.js';
 import { isPodFinal } from './pod-state.js';
 import { type Failure, isFinal, phaseOf, type Seen } from './seen.js';
@@ -60,6 +60,9 @@ function decideGuest(seen: Seen): Plan {
   const phase = phaseOf(seen.vmi);
   if (seen.pod || (phase !== '' && phase !== 'Pending')) return { steps: retireTemporaryPods(seen) };
   const awaited = awaitDataVolumes(seen);
-  if (awaited) return { steps: awaited };
+  if (awaited) {
+    const failure = fillingFailure(seen);
+    return { steps: awaited, ...(failure ? { failure } : {}) };
+  }
   return missingClaim(seen) ?? missingState(seen) ?? { steps: [...retireTemporaryPods(seen), { do: 'createPod' }] };
 }

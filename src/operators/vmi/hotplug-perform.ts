@@ -1,9 +1,9 @@
 // Creates and deletes attachment and trigger pods: the only place that does. Every step can be repeated; what to do is decided in hotplug.ts.
 import { isDeleting, type ObjectKey, type Pod } from '../../api/index.js';
-import { messageOf } from '../../base/errors.js';
 import { unlessGone } from '../../runtime/gone.js';
 import { PODS } from '../../runtime/resources.js';
 import type { EventRecorder, Expectations, KubeClient } from '../../runtime/types.js';
+import { explained, withWords } from '../refusals.js';
 import { isAttachment, worksFor } from './attachments.js';
 import { createPodOnce } from './create-pod.js';
 import type { HotplugStep } from './hotplug.js';
@@ -43,8 +43,9 @@ async function create(d: HotplugDeps, key: ObjectKey, seen: Seen, step: Creation
     const isOwn = (found: Pod): boolean => isAttachment(found) && worksFor(found, vmi) && !isDeleting(found);
     return (await createPodOnce(d, key, rendered(d, seen, step), isOwn)).pod;
   } catch (err) {
-    d.events.event(vmi, 'Warning', 'FailedCreate', text.attachFailed(messageOf(err)));
-    throw err;
+    const message = text.attachFailed(explained(err, vmi.metadata.namespace ?? ''));
+    d.events.event(vmi, 'Warning', 'FailedCreate', message);
+    throw withWords(err, message);
   }
 }
 

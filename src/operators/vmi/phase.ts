@@ -2,7 +2,8 @@
 // controller only notices that the pod is gone. Pure.
 import { isDeleting, type VmiPhase } from '../../api/index.js';
 import { failedProvisioning } from './data-volumes.js';
-import { endedDaemon, isPodDown, isPodReady, launcherFailure } from './pod-state.js';
+import { launcherFailure, podLoss } from './pod-loss.js';
+import { endedDaemon, isPodDown, isPodReady } from './pod-state.js';
 import { type Failure, phaseOf, type Seen } from './seen.js';
 import { text } from './text.js';
 
@@ -30,7 +31,7 @@ function beforeScheduling(seen: Seen): PhaseDecision {
 
 function whileScheduling({ vmi, pod }: Seen): PhaseDecision {
   if (!pod) return failed(isDeleting(vmi) ? undefined : { reason: 'PodGone', message: text.launcherGone('of this VMI') });
-  if (isPodDown(pod)) return failed(launcherFailure(pod));
+  if (isPodDown(pod)) return failed(launcherFailure(pod, vmi));
   if (isDeleting(pod)) return failed();
   return { phase: isPodReady(pod) && !isDeleting(vmi) ? 'Scheduled' : 'Scheduling' };
 }
@@ -41,8 +42,13 @@ function whileHandedOver(seen: Seen): PhaseDecision {
   if (!seen.pod) return failed(isDeleting(seen.vmi) ? undefined : { reason: 'PodGone', message: text.launcherGone('of this VMI') });
   const daemon = phase === 'Scheduled' && !isDeleting(seen.vmi) ? endedDaemon(seen.pod) : undefined;
   if (daemon) return failed(daemon);
-  const loss = launcherFailure(seen.pod);
+  const loss = launcherFailure(seen.pod, seen.vmi);
   return isPodDown(seen.pod) && loss ? failed(loss) : { phase };
+}
+
+/** The node agent tells the end of a guest before the kubelet tells why it ended the pod. */
+function afterFailure({ vmi, pod }: Seen): PhaseDecision {
+  return failed(pod && podLoss(pod, vmi));
 }
 
 export function nextPhase(seen: Seen): PhaseDecision {
@@ -55,6 +61,8 @@ export function nextPhase(seen: Seen): PhaseDecision {
     case 'Scheduled':
     case 'Running':
       return whileHandedOver(seen);
+    case 'Failed':
+      return afterFailure(seen);
     default:
       return { phase: phaseOf(seen.vmi) };
   }

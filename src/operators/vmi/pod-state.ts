@@ -5,7 +5,7 @@ import { text } from './text.js';
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
-const COMPUTE = 'compute';
+export const COMPUTE = 'compute';
 /** Containers that only have to run, not to be ready. */
 const RUNNING_IS_ENOUGH = new Set([COMPUTE, 'istio-proxy']);
 
@@ -70,17 +70,6 @@ export function schedulingProblem(pod: Pod): Scheduling | undefined {
   const message = condition.message ?? '';
   const hint = message.includes('devices.kubevirt.io/kvm') ? `${message}; ${text.noKvm}` : message;
   return { ...(condition.reason ? { reason: condition.reason } : {}), ...(hint ? { message: hint } : {}) };
-}
-
-/** Exit code and last line of a compute container that ended badly. */
-export function launcherFailure(pod: Pod): PodProblem | undefined {
-  const ended = statusesOf(pod).find((c) => c.name === COMPUTE)?.state?.terminated;
-  if (pod.status?.phase !== 'Failed' && (ended === undefined || ended.exitCode === 0)) return undefined;
-  const lines = (ended?.message ?? pod.status?.message ?? '').trim().split('\n');
-  return {
-    reason: 'LauncherFailed',
-    message: text.launcherEnded(pod.metadata.name ?? '', ended?.exitCode, lines.at(-1) ?? ''),
-  };
 }
 
 const FILESYSTEM = 'virtiofs-';

@@ -25,6 +25,7 @@ import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
 import type { DataVolume } from '../data-volumes.js';
 import { hookConfigMaps } from '../pod-template/index.js';
+import { explained, withWords } from '../refusals.js';
 import { claimsOf, vmiKeyOfAttachment, worksFor } from './attachments.js';
 import { createPodOnce } from './create-pod.js';
 import { isTemporary } from './data-volumes.js';
@@ -151,10 +152,10 @@ async function createPod(d: VmiDeps, key: ObjectKey, seen: Seen, pod: Pod): Prom
     if (created.isNew) d.events.event(seen.vmi, 'Normal', 'SuccessfulCreate', text.podCreated(pod.metadata.name ?? ''));
     return created.pod;
   } catch (err) {
-    const why = messageOf(err);
+    const why = explained(err, pod.metadata.namespace ?? '');
     const message = why.includes('violates PodSecurity') ? text.privilegedNamespace(key, why) : text.podCreateFailed(why);
     d.events.event(seen.vmi, 'Warning', 'FailedCreate', message);
-    throw err;
+    throw withWords(err, message);
   }
 }
 
@@ -166,7 +167,7 @@ async function createStateClaim(d: VmiDeps, vmi: VirtualMachineInstance): Promis
   } catch (err) {
     const found = hasCode(err, 'AlreadyExists') ? await d.client.find(PERSISTENT_VOLUME_CLAIMS, keyOf(claim)) : undefined;
     if (found && stateClaimOf(vmi, [found])) return found;
-    throw err;
+    throw withWords(err, text.stateFailed(explained(err, claim.metadata.namespace ?? '')));
   }
 }
 

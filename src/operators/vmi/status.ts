@@ -11,6 +11,7 @@ import {
   isFinalPhase,
   LABEL,
   OBSERVED_API_VERSION,
+  POD_TERMINATING,
   type Pod,
   type VirtualMachineInstance,
   type VirtualMachineInstanceStatus,
@@ -33,7 +34,7 @@ import { vsockCidOf } from './vsock-cid.js';
 function readyOf({ pod }: Seen, phase: VmiPhase): ConditionValue {
   const no = (reason: string, message: string): ConditionValue => ({ status: 'False', reason, message });
   if (!pod) return no('PodNotExists', text.notScheduledYet);
-  if (isPodDown(pod) || isDeleting(pod)) return no('PodTerminating', text.podTerminating);
+  if (isPodDown(pod) || isDeleting(pod)) return no(POD_TERMINATING, text.podTerminating);
   if (phase !== 'Running') return no('GuestNotRunning', text.guestNotRunning);
   const ready = pod.status?.conditions?.find((c) => c.type === 'Ready');
   if (!ready) return no('PodConditionMissing', text.podConditionMissing);
@@ -57,7 +58,8 @@ function problemOf({ pod }: Seen, failure: Failure | undefined, now: number): Fa
 function conditionsOf(seen: Seen, failure: Failure | undefined, decision: PhaseDecision, now: number): Condition[] {
   const problem = problemOf(seen, failure ?? decision.loss, now);
   const old = seen.vmi.status?.conditions as Condition[] | undefined;
-  const starting = !isHandedOver(seen.vmi) || decision.phase === 'Failed';
+  // From the hand-over on the condition belongs to the node agent, whose words stay after the end unless there are better ones.
+  const isOurs = decision.loss !== undefined || (!isHandedOver(seen.vmi) && !isFinal(seen.vmi));
   return withConditions(
     old,
     {
@@ -65,8 +67,7 @@ function conditionsOf(seen: Seen, failure: Failure | undefined, decision: PhaseD
       PodScheduled: scheduledOf(seen.pod ?? provisioningPod(seen)),
       DataVolumesReady: dataVolumesReady(seen),
       Provisioning: !seen.pod && provisioningPod(seen) ? { status: 'True' } : undefined,
-      // After the hand-over Synchronized belongs to the node agent.
-      ...(starting ? { Synchronized: problem ? { status: 'False' as const, ...problem } : undefined } : {}),
+      ...(isOurs ? { Synchronized: problem ? { status: 'False' as const, ...problem } : undefined } : {}),
     },
     now,
   );

@@ -8,11 +8,14 @@ export const text = {
   privilegedNamespace: (vmi: string, why: string) =>
     `failed to render launch manifest: failed to create pod for vmi ${vmi}, it needs a privileged namespace to run: ${why}`,
   pvcMissing: (pvc: string) => `PVC ${pvc} does not exist, waiting for it to appear`,
+  stateFailed: (why: string) => `Error creating the claim that keeps the firmware variables and the TPM of this VM: ${why}`,
   statePending: (pvc: string) =>
     `PVC pending: ${pvc}, which keeps the firmware variables and the TPM of this VM, is not bound yet; see kubectl describe pvc ${pvc.slice(pvc.indexOf('/') + 1)}`,
   noStateClass: (vmi: string) =>
     `no storage class for the claim that keeps the firmware variables and the TPM of ${vmi}: mark one as the default, or set spec.configuration.vmStateStorageClass in the KubeVirt CR`,
   importFailed: (name: string) => `DataVolume ${name} failed to import disk image; see kubectl describe datavolume ${name}`,
+  importExceedsQuota: (name: string, namespace: string) =>
+    `DataVolume ${name} exceeds quota limits; see kubectl describe resourcequota -n ${namespace}`,
   provisioningFailed: (pod: string, why: string | undefined) =>
     `pod ${pod}, which makes the claims of this VMI be bound, failed${why ? `: ${why}` : ''}; see kubectl describe pod ${pod}`,
   dataVolumesReady: "All of the VMI's DVs are bound and ready",
@@ -38,6 +41,13 @@ export const text = {
     `the kubelet cannot mount the volumes of pod ${pod} yet, which needs ${names}: create what is missing; kubectl describe pod ${pod} names it`,
   launcherEnded: (pod: string, code: number | undefined, lastLine: string) =>
     `the virt-launcher pod ${pod} ended${code === undefined ? '' : ` with exit code ${code}`}${lastLine ? `: ${lastLine}` : ''}; see kubectl logs ${pod} -c compute`,
+  evicted: (pod: string, why: string) => `the kubelet evicted pod ${pod}: ${why}`,
+  endedByKubelet: (pod: string, why: string) => `the kubelet ended pod ${pod}: ${why}`,
+  diskInPod: (volume: string, kind: string) => `${volume} (${kind})`,
+  storageOfPod: (volumes: string) =>
+    `what the guest writes to ${volumes} lies in the pod: raise spec.domain.resources.limits["ephemeral-storage"], or the default of the LimitRange that set it, or put the data on a PersistentVolumeClaim`,
+  outOfMemory: (pod: string, lastLine: string) =>
+    `the kernel ended a process of pod ${pod}, which had reached its memory limit${lastLine ? `: ${lastLine}` : ''}; raise spec.domain.resources.limits.memory or leave it out, or add to the overhead by additionalGuestMemoryOverheadRatio in the KubeVirt CR`,
   daemonEnded: (pod: string, volume: string) =>
     `the guest was not started and cannot be in pod ${pod} any more: the daemon that shares volume ${volume} served one attempt and ended; the event SyncFailed before this one says what went wrong`,
   launcherGone: (pod: string) => `the virt-launcher pod ${pod} was removed while the guest was starting or running`,
