@@ -54,6 +54,7 @@ export class DomainManager {
   readonly #started = Promise.withResolvers<void>();
   #lastError: string | undefined;
   #isStarting = false;
+  #startingSince: number | undefined;
 
   constructor(deps: ManagerDeps) {
     this.#deps = deps;
@@ -73,6 +74,11 @@ export class DomainManager {
   get lastError(): string | undefined {
     if (this.#lastError !== undefined || !this.#isStarting) return this.#lastError;
     return text.notEnded(this.#deps.hooks?.waitingFor);
+  }
+
+  /** When libvirt was told to start the guest, while it does. */
+  get startingSince(): number | undefined {
+    return this.#startingSince;
   }
 
   /** Defines and starts the guest, or makes the running one match; what is right already is left alone. */
@@ -136,10 +142,13 @@ export class DomainManager {
     // Only this of it: the document and the tree need not live as long as the guest.
     record.prepared = { type: prepared.type, memoryBytes: prepared.memoryBytes, devices: prepared.devices };
     record.isoSizes = prepared.isoSizes ?? {};
+    this.#startingSince = this.#deps.ctx.now();
     try {
       await handle.create({ paused });
     } catch (err) {
       throw await this.#failedStart(handle, err);
+    } finally {
+      this.#startingSince = undefined;
     }
     const { machineType, taps } = describeLive(await readLive(handle));
     if (machineType !== undefined) record.machineType = machineType;

@@ -1,6 +1,7 @@
 // Watches the QEMU process itself, so that its end is noticed even while libvirt is away. libvirt writes its process id to a file.
 import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 
 const INTERVAL_MS = 1_000;
@@ -29,7 +30,7 @@ export class QemuMonitor {
   readonly #ctx: Ctx;
   readonly #file: string;
   #pid: number | undefined;
-  #cancel: (() => void) | undefined;
+  readonly #stop = new AbortController();
 
   constructor(ctx: Ctx, pidDir: string, domain: string) {
     this.#ctx = ctx;
@@ -40,26 +41,31 @@ export class QemuMonitor {
     return this.#pid;
   }
 
-  /** Resolves when the QEMU that runs now is gone. Never, if none is found. */
+  /** Resolves when QEMU is gone. One that is about to begin (a guest arrives from elsewhere) is waited for; never, if none comes. */
   async gone(): Promise<void> {
-    this.#pid = await readPid(this.#file);
-    const pid = this.#pid;
-    if (pid === undefined) return new Promise(() => undefined);
-    return new Promise((resolve) => {
-      const check = (): void => {
-        if (exists(pid)) this.#cancel = this.#ctx.clock.after(INTERVAL_MS, check);
-        else resolve();
-      };
-      check();
-    });
+    while (!this.#stop.signal.aborted) {
+      this.#pid ??= await readPid(this.#file);
+      if (this.#pid !== undefined && !exists(this.#pid)) return;
+      await sleep(this.#ctx.clock, INTERVAL_MS, this.#stop.signal);
+    }
+    return new Promise(() => undefined);
+  }
+
+  #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
+    if (this.#pid !== undefined && exists(this.#pid)) process.kill(this.#pid, signal);
   }
 
   /** Ends QEMU without libvirt: the last resort when the pod must go. */
   terminate(): void {
-    if (this.#pid !== undefined && exists(this.#pid)) process.kill(this.#pid, 'SIGTERM');
+    this.#signal('SIGTERM');
+  }
+
+  /** Where QEMU does not even hear that. */
+  kill(): void {
+    this.#signal('SIGKILL');
   }
 
   stop(): void {
-    this.#cancel?.();
+    this.#stop.abort();
   }
 }

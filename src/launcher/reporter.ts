@@ -93,6 +93,13 @@ export class Reporter {
     }
   }
 
+  /** The guest is over and libvirt does not say how; what it says later still counts. */
+  endedUnseen(state: StateReport): void {
+    if (this.#over) return;
+    this.#notifier.domain(renderReport(this.#record, state));
+    this.#stopped.resolve(state);
+  }
+
   #pass(state: StateReport | undefined): void {
     if (!state) {
       this.#over = true;

@@ -163,6 +163,15 @@ describe('the end', () => {
     expect(await pod.exited()).toMatchObject({ code: 0 });
   });
 
+  it('comes also with a libvirt that hangs, told and in time', async () => {
+    await startGuest('--grace-period-seconds', '1');
+    await pod.kill('libvirtd', 'SIGSTOP');
+    await pod.kill('tini', 'SIGTERM');
+    await expect.poll(() => pod.pidsOf('qemu-system-x86_64'), WAIT).toEqual([]);
+    await expect.poll(() => pod.states.at(-1), WAIT).toBe('MODIFIED Crashed');
+    expect(await pod.exited()).toMatchObject({ code: 1 });
+  });
+
   it('leaves at once on SIGTERM when no guest was started', async () => {
     await start();
     await pod.kill('tini', 'SIGTERM');
