@@ -2,6 +2,7 @@
 // Returns how the process should end; src/main exits. A guest outlives neither this process nor the pod.
 import { mkdir, rename } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { TOLD_TO_END } from '../api/index.js';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { KvError, messageOf } from '../base/errors.js';
@@ -11,6 +12,7 @@ import { hasCrashed } from './domain-state.js';
 import { aborted, farewell, waitForEnd, within } from './ending.js';
 import type { LauncherOptions } from './options.js';
 import { buildParts, type LauncherSetup, type Parts } from './parts.js';
+import { podDisks } from './pod-disks.js';
 import { lastQemuWords } from './qemu-log.js';
 import { boundSerialLog } from './serial-log.js';
 import { text } from './text.js';
@@ -85,9 +87,11 @@ async function waitForStart(ctx: Ctx, parts: Parts, options: LauncherOptions, si
 
 async function lifeOf(ctx: Ctx, parts: Parts, options: LauncherOptions, signals: Signals): Promise<Outcome> {
   const start = await waitForStart(ctx, parts, options, signals);
-  if (start === 'terminated' || start === 'dismissed') return { exitCode: 0 };
+  if (start === 'terminated') return toldToEnd(options);
+  if (start === 'dismissed') return { exitCode: 0 };
   if (start === 'timeout') return { exitCode: 1, lastWords: text.neverStarted(options.qemuTimeoutMs / 1000, parts.manager.lastError) };
   const state = await waitForEnd(ctx, parts, options.gracePeriodSeconds, signals.terminate);
+  const wasTold = signals.terminate.aborted;
   ctx.log.info({ state: state.state, reason: state.reason }, 'The guest is over');
   // A guest that has moved is over here before libvirt has told how the move went.
   await within(ctx, SETTLE_MS, 'the end of the migration', parts.source.settled()).catch((err: unknown) =>
@@ -95,8 +99,18 @@ async function lifeOf(ctx: Ctx, parts: Parts, options: LauncherOptions, signals:
   );
   await parts.hooks?.shutdown();
   await farewell(ctx, parts, signals.terminate);
-  return hasCrashed(state) ? { exitCode: 1 } : { exitCode: 0 };
+  if (hasCrashed(state)) return { exitCode: 1 };
+  return wasTold ? toldToEnd(options) : { exitCode: 0 };
 }
+
+/**
+ * Its guest did not end by itself. Of a pod that ends well the kubelet forgets why it ended it: with this code an eviction's words stay in the
+ * pod's status.
+ */
+const toldToEnd = async ({ name }: LauncherOptions): Promise<Outcome> => ({
+  exitCode: TOLD_TO_END,
+  lastWords: text.toldToEnd(name, await podDisks()),
+});
 
 async function closeAll(ctx: Ctx, parts: Parts, closeServer: (() => Promise<void>) | undefined, setup: LauncherSetup): Promise<void> {
   const steps: readonly (() => Promise<void> | void)[] = [
