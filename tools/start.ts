@@ -4,6 +4,7 @@ import { messageOf } from '../src/base/errors.js';
 import { clusterConfig } from '../test/cluster/config.js';
 import { down } from '../test/cluster/down.js';
 import { type Log, timedLog } from '../test/cluster/progress.js';
+import { type Found, look } from './demo/found.js';
 import { type DemoOptions, parseOptions, USAGE } from './demo/options.js';
 import { diagnose, instructions, play, takeAway } from './demo/run.js';
 import { existingTarget, isLocalUp, localTarget, type Target } from './demo/target.js';
@@ -29,6 +30,8 @@ interface Session {
   /** The cluster was there before us, and stays. */
   readonly wasUp: boolean;
   target?: Target;
+  /** What the cluster had before. */
+  found?: Found;
 }
 
 async function demo(options: DemoOptions, log: Log, signal: AbortSignal): Promise<number> {
@@ -48,19 +51,20 @@ async function attempt(session: Session): Promise<unknown> {
   try {
     const opening = options.kubeconfig === undefined ? localTarget(log, wasUp) : existingTarget(options.kubeconfig);
     session.target = await Promise.race([opening, whenAborted(signal)]);
-    await Promise.race([play(session.target, log, signal), whenAborted(signal)]);
+    session.found = await look(session.target.kubectl);
+    await Promise.race([play({ target: session.target, found: session.found, log, signal }), whenAborted(signal)]);
     say(instructions(session.target));
     if (options.unattended || options.keep) return undefined;
-    say('Ctrl-C ends the demo and takes everything away again');
+    say('Ctrl-C ends the demo and takes away again what it added');
     return await whenAborted(signal);
   } catch (err) {
     return err;
   }
 }
 
-async function leave({ options, log, signal, wasUp, target }: Session): Promise<void> {
+async function leave({ options, log, signal, wasUp, target, found }: Session): Promise<void> {
   if (options.keep && target && !signal.aborted) say('everything stays as it is (--keep)');
-  else if (target) await takeAway(target, log);
+  else if (target && found) await takeAway({ target, found, log });
   // Ended before the cluster was up: whatever is half there goes as well.
   else if (!wasUp) await down(clusterConfig(process.env), log);
 }

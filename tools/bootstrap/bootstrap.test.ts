@@ -1,9 +1,9 @@
 // What a fresh clone is found to lack: npm packages, Debian packages, Go.
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 
 /** Plain JavaScript without declarations: what the tests use of it is declared here. */
 interface Bootstrap {
-  readonly COMMANDS: Record<string, { needs: (args: string[]) => { go: boolean } }>;
+  readonly COMMANDS: Record<string, { needs: (args: string[]) => { debian: string[]; go: boolean } }>;
   readonly missingOf: (wanted: string[], list: string) => string[];
   readonly parseVersion: (text: string) => number[] | undefined;
   readonly atLeast: (version: number[], wanted: number[]) => boolean;
@@ -58,5 +58,24 @@ describe('needs of a command', () => {
     ['test', [], true],
   ])('%s %j builds programs: %s', (name, args, expected) => {
     expect(COMMANDS[name]?.needs(args).go).toBe(expected);
+  });
+});
+
+describe('without openssl', () => {
+  const path = process.env.PATH;
+  afterEach(() => {
+    process.env.PATH = path;
+  });
+
+  it.each([
+    ['is not there', '/nowhere', ['openssl']],
+    ['is there, whoever brought it', path, []],
+  ])('the quick checks bring it when it %s', (_title, value, debian) => {
+    process.env.PATH = value;
+    expect(COMMANDS.quick?.needs([])).toEqual({ debian, go: false });
+  });
+
+  it('the whole run brings it', () => {
+    expect(COMMANDS.test?.needs([]).debian).toContain('openssl');
   });
 });

@@ -1,4 +1,6 @@
 // What each command runs and what it needs before. The package sets are what the code calls, by its Debian package.
+import { isOnPath } from './run.mjs';
+
 const CLUSTER = [
   'runc',
   'containernetworking-plugins',
@@ -19,10 +21,13 @@ const HOST_TESTS = [
 /** What test/e2e/clients/prepare.ts needs. */
 const CLIENTS = ['python3-venv'];
 
-const NOTHING = { debian: [], go: false };
-const EVERYTHING = { debian: [...new Set([...CLUSTER, ...IMAGES, ...HOST_TESTS])], go: true };
+/** What the unit tests make certificates with. Any system has it by that name, so that its package matters only where it is missing. */
+const OPENSSL = ['openssl'];
 
-/** With a cluster of the user's own, only the images are built. */
+const NOTHING = { debian: [], go: false };
+const EVERYTHING = { debian: [...new Set([...CLUSTER, ...IMAGES, ...HOST_TESTS, ...OPENSSL])], go: true };
+
+/** With a cluster of the user's own nothing is built. */
 function demoNeeds(args) {
   return args.some((arg) => arg.startsWith('--kubeconfig')) ? NOTHING : EVERYTHING;
 }
@@ -30,7 +35,7 @@ function demoNeeds(args) {
 export const COMMANDS = {
   start: { entry: 'tools/start.ts', needs: demoNeeds },
   test: { entry: 'tools/test.ts', needs: () => ({ ...EVERYTHING, debian: [...EVERYTHING.debian, ...CLIENTS] }) },
-  quick: { entry: 'tools/quick.ts', needs: () => NOTHING },
+  quick: { entry: 'tools/quick.ts', needs: () => ({ debian: OPENSSL.filter((program) => !isOnPath(program)), go: false }) },
   cluster: { entry: 'test/cluster/main.ts', needs: (args) => (args[0] === 'up' ? { debian: CLUSTER, go: true } : NOTHING) },
   images: { entry: 'images/main.ts', needs: () => ({ debian: IMAGES, go: false }) },
   bench: { entry: 'test/bench/main.ts', needs: () => EVERYTHING },

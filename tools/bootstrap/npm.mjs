@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from './problem.mjs';
-import { runVisibly } from './run.mjs';
+import { isOnPath, runVisibly } from './run.mjs';
 
 export async function ensureNpmPackages(root, say) {
   const lock = readFileSync(join(root, 'package-lock.json'));
@@ -12,6 +12,8 @@ export async function ensureNpmPackages(root, say) {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return;
   if (!isInstalled(JSON.parse(lock), readInstalled(root))) {
     say('installing the npm packages of package-lock.json');
+    if (!isOnPath('npm'))
+      throw new Problem('there is no npm on the PATH; install it (it comes with Node; on Debian: apt-get install npm) and try again');
     if (!(await runVisibly('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root }))) {
       throw new Problem('`npm ci --ignore-scripts` failed (see above); check the access to the npm registry and try again');
     }

@@ -1,5 +1,7 @@
 // Runs a program; its output goes to our standard error, so that the command's own standard output stays clean.
 import { spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 
 export function runVisibly(file, args, options = {}) {
   return new Promise((resolve) => {
@@ -7,6 +9,10 @@ export function runVisibly(file, args, options = {}) {
     child.once('error', () => resolve(false));
     child.once('exit', (code) => resolve(code === 0));
   });
+}
+
+export function isOnPath(program) {
+  return (process.env.PATH ?? '').split(':').some((dir) => existsSync(join(dir, program)));
 }
 
 /** Standard output, or undefined when the program is missing or fails. */

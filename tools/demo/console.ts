@@ -10,14 +10,15 @@ const ASK_EVERY_MS = 2000;
 
 export interface ConsoleView {
   readonly vm: string;
+  readonly namespace: string;
   readonly kubeconfig: string;
   readonly timeoutMs: number;
   readonly write: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
-export function showLoginPrompt({ vm, kubeconfig, timeoutMs, write, signal }: ConsoleView): Promise<void> {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, 'src/main/kubectl-virt.ts'), 'console', vm], {
+export function showLoginPrompt({ vm, namespace, kubeconfig, timeoutMs, write, signal }: ConsoleView): Promise<void> {
+  const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, 'src/main/kubectl-virt.ts'), 'console', vm, '-n', namespace], {
     cwd: ROOT,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, KUBECONFIG: kubeconfig },

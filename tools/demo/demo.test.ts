@@ -1,7 +1,8 @@
 // What the demo tells while it waits, and how it reads its options.
 import { describe, expect, it } from 'vitest';
+import { addedSince, type Found, type Item, itemsOf, look, planOf } from './found.js';
 import { parseOptions } from './options.js';
-import { installReason, machineReason } from './states.js';
+import { installReason, machineReason, pullReason } from './states.js';
 
 describe('parseOptions', () => {
   it.each([
@@ -55,5 +56,106 @@ describe('machineReason', () => {
     ['running', { printableStatus: 'Running' }, undefined],
   ])('%s', (_title, status, expected) => {
     expect(machineReason({ metadata: { name: 'demo' }, status })).toBe(expected);
+  });
+});
+
+const item = (kind: string, name: string, over: { apiVersion?: string; namespace?: string } = {}): Item => ({
+  apiVersion: over.apiVersion ?? 'v1',
+  kind,
+  metadata: { name, ...(over.namespace !== undefined && { namespace: over.namespace }) },
+});
+const NOTHING: Found = { objects: [], kubevirts: [], machines: [] };
+const operator = item('Deployment', 'virt-operator', { apiVersion: 'apps/v1', namespace: 'kubevirt' });
+const kubevirt = item('KubeVirt', 'main', { apiVersion: 'kubevirt.io/v1', namespace: 'virt' });
+
+describe('planOf', () => {
+  const usual = { namespace: 'kubevirt', name: 'kubevirt' };
+  it.each<[string, Partial<Found>, ReturnType<typeof planOf>]>([
+    ['an empty cluster', {}, { installsOperator: true, createsKubevirt: true, createsMachine: true, kubevirt: usual }],
+    [
+      'only the namespace',
+      { objects: [item('Namespace', 'kubevirt')] },
+      { installsOperator: true, createsKubevirt: true, createsMachine: true, kubevirt: usual },
+    ],
+    [
+      'an operator without work',
+      { objects: [operator] },
+      { installsOperator: false, createsKubevirt: true, createsMachine: true, kubevirt: usual },
+    ],
+    [
+      'KubeVirt, of whatever name and operator',
+      { kubevirts: [kubevirt] },
+      { installsOperator: false, createsKubevirt: false, createsMachine: true, kubevirt: { namespace: 'virt', name: 'main' } },
+    ],
+    [
+      'a machine of the name',
+      { objects: [operator], kubevirts: [kubevirt], machines: [item('VirtualMachine', 'demo', { namespace: 'default' })] },
+      { installsOperator: false, createsKubevirt: false, createsMachine: false, kubevirt: { namespace: 'virt', name: 'main' } },
+    ],
+  ])('%s', (_title, found, plan) => {
+    expect(planOf({ ...NOTHING, ...found })).toEqual(plan);
+  });
+});
+
+it('takes away what was added, and only that', () => {
+  const now = [
+    item('Namespace', 'kubevirt'),
+    item('ServiceAccount', 'kubevirt-operator', { namespace: 'kubevirt' }),
+    item('ClusterRole', 'kubevirt-operator', { apiVersion: 'rbac.authorization.k8s.io/v1' }),
+    operator,
+  ];
+  expect(addedSince([item('Namespace', 'kubevirt'), item('ServiceAccount', 'kubevirt-operator', { namespace: 'other' })], now)).toEqual([
+    ['serviceaccount/kubevirt-operator', '-n', 'kubevirt'],
+    ['clusterrole.v1.rbac.authorization.k8s.io/kubevirt-operator'],
+    ['deployment.v1.apps/virt-operator', '-n', 'kubevirt'],
+  ]);
+});
+
+describe('look', () => {
+  it.each([
+    ['a list', JSON.stringify({ kind: 'List', items: [operator] }), [operator]],
+    ['one object', JSON.stringify(operator), [operator]],
+    ['nothing', '\n', []],
+    ['an empty list', JSON.stringify({ kind: 'List', items: [] }), []],
+  ])('reads %s', (_title, answer, expected) => {
+    expect(itemsOf(answer)).toEqual(expected);
+  });
+
+  it('asks for our kinds only where they exist', async () => {
+    const asked: string[] = [];
+    const kubectl = (crds: string[]) => async (args: readonly string[]) => {
+      asked.push(args.slice(1, 3).join(' '));
+      return args[1] === '-k'
+        ? JSON.stringify({ items: crds.map((name) => item('CustomResourceDefinition', name)) })
+        : JSON.stringify(kubevirt);
+    };
+    expect(await look(kubectl([]))).toEqual(NOTHING);
+    expect(asked).toEqual([expect.stringMatching(/^-k /)]);
+    const found = await look(kubectl(['kubevirts.kubevirt.io', 'virtualmachines.kubevirt.io']));
+    expect([found.kubevirts, asked.slice(2)]).toEqual([[kubevirt], ['kubevirts.kubevirt.io -A', 'virtualmachines.kubevirt.io demo']]);
+  });
+});
+
+describe('pullReason', () => {
+  const pod = (group: string, reason?: string) => ({
+    metadata: { name: 'virt-api-1' },
+    status: {
+      [group]: [
+        { image: 'r/ok:1', state: {} },
+        { image: 'r/x:1', state: reason ? { waiting: { reason, message: 'not found' } } : {} },
+      ],
+    },
+  });
+  it.each([
+    ['tried again', pod('containerStatuses', 'ImagePullBackOff'), 'ImagePullBackOff'],
+    ['never to be pulled', pod('initContainerStatuses', 'ErrImageNeverPull'), 'ErrImageNeverPull'],
+    ['failed once', pod('containerStatuses', 'ErrImagePull'), undefined],
+    ['running', pod('containerStatuses'), undefined],
+    ['just created', { metadata: { name: 'virt-api-1' } }, undefined],
+  ])('%s', (_title, each, reason) => {
+    const said = pullReason([pod('containerStatuses'), each]);
+    if (reason === undefined) expect(said).toBeUndefined();
+    else
+      expect(said).toMatch(new RegExp(`^pod virt-api-1 does not get its image r/x:1 \\(${reason}: not found\\)\\. .*docs/installation.md`));
   });
 });

@@ -13,7 +13,7 @@ export interface DemoOptions {
 }
 
 export const USAGE = `usage: npm start -- [--kubeconfig PATH] [--yes] [--keep]
-  --kubeconfig PATH  use this cluster instead of starting the local one; its nodes must have the images already
+  --kubeconfig PATH  use this cluster instead of starting the local one; its nodes must have the images already (docs/installation.md); what it has of KubeVirt stays
   --yes              ask nothing and wait for nothing: end once the guest's login prompt was shown (also when there is no terminal)
   --keep             leave everything running at the end`;
 

@@ -35,6 +35,36 @@ export function machineReason(vm: Observed): string | undefined {
   return [state, sentence(why)].filter(Boolean).join(': ');
 }
 
+interface PodItem {
+  readonly metadata: { readonly name: string };
+  readonly status?: { readonly [group in 'initContainerStatuses' | 'containerStatuses']?: readonly ContainerStatus[] };
+}
+
+interface ContainerStatus {
+  readonly image: string;
+  readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
+}
+
+/** A pull that failed once may work the second time: these say that it was tried again, or never will be. */
+const NO_IMAGE = ['ImagePullBackOff', 'ErrImageNeverPull', 'InvalidImageName'];
+
+/** The first image that a node neither has nor can get, with what to do about it. */
+export function pullReason(pods: readonly PodItem[]): string | undefined {
+  for (const { metadata, status } of pods) {
+    const missing = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find(({ state }) =>
+      NO_IMAGE.includes(state?.waiting?.reason ?? ''),
+    );
+    if (missing) {
+      const { reason, message = 'no message' } = missing.state?.waiting ?? {};
+      return (
+        `pod ${metadata.name} does not get its image ${missing.image} (${reason}: ${message}). Load the archives of \`npm run images\` into every ` +
+        'node, or push the images to a registry and name it: see "An existing cluster" in docs/installation.md'
+      );
+    }
+  }
+  return undefined;
+}
+
 function sentence(condition: Condition | undefined): string {
   return condition?.message ?? condition?.reason ?? '';
 }
