@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { TOLD_TO_END } from '../../src/api/index.js';
 import { checkPrerequisites, emptyGuest, LauncherPod } from './launcher-pod.js';
 
 const WAIT = { timeout: 20_000, interval: 50 };
@@ -160,7 +161,7 @@ describe('the end', () => {
     await pod.client.shutdownVirtualMachine(vmi);
     await expect.poll(() => pod.states.at(-1), WAIT).toBe('MODIFIED Shutoff/Destroyed');
     await pod.client.deleteVirtualMachine(vmi);
-    expect(await pod.exited()).toMatchObject({ code: 0 });
+    expect(await pod.exited()).toMatchObject({ code: TOLD_TO_END });
   });
 
   it('comes also with a libvirt that hangs, told and in time', async () => {
@@ -175,7 +176,7 @@ describe('the end', () => {
   it('leaves at once on SIGTERM when no guest was started', async () => {
     await start();
     await pod.kill('tini', 'SIGTERM');
-    expect(await pod.exited()).toMatchObject({ code: 0 });
+    expect(await pod.exited()).toMatchObject({ code: TOLD_TO_END });
   });
 
   it('gives up with a sentence when nobody asks for a guest', async () => {
