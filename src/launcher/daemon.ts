@@ -24,6 +24,7 @@ export interface DaemonOptions {
 
 const POLL_MS = 10;
 const START_TIMEOUT_MS = 60_000;
+const HEALTHY_MS = 60_000;
 const STOP_TIMEOUT_MS = 3_000;
 
 async function writeConfig({ layout, settings }: DaemonOptions): Promise<void> {
@@ -47,6 +48,7 @@ export class LibvirtDaemon {
   readonly #backoff = new Backoff({ baseMs: 200, maxMs: 10_000 });
   #child: ChildProcess | undefined;
   #stopping = false;
+  #startedAt = 0;
   #lastMessage = '';
 
   constructor(ctx: Ctx, options: DaemonOptions) {
@@ -74,6 +76,7 @@ export class LibvirtDaemon {
       env: { ...env, ...layout.env },
     });
     this.#child = child;
+    this.#startedAt = this.#ctx.now();
     if (child.stderr) createInterface({ input: child.stderr }).on('line', (line) => this.#hear(line));
     child.once('error', (err) => this.#hear(`cannot start ${LIBVIRTD}: ${messageOf(err)}`));
     child.once('close', (code, signal) => this.#ended(code, signal));
@@ -93,6 +96,8 @@ export class LibvirtDaemon {
   #ended(code: number | null, signal: NodeJS.Signals | null): void {
     this.#child = undefined;
     if (this.#stopping) return;
+    // A guest lives for months: each death counts for itself.
+    if (this.#ctx.now() - this.#startedAt > HEALTHY_MS) this.#backoff.reset();
     const delay = this.#backoff.next();
     this.#ctx.log.error({ code, signal, lastMessage: this.#lastMessage, delayMs: delay }, 'Libvirt ended; starting it again');
     this.#ctx.clock.after(delay, () => {

@@ -42,9 +42,18 @@ export class Lifecycle {
 
   /** Stays paused until unpause, whatever syncs come. */
   async pause(): Promise<void> {
+    const { record } = this.#deps;
     await this.#mustBeLive(async (domain, { state }) => {
-      this.#deps.record.userPaused = true;
-      if (state !== 'paused') await domain.suspend();
+      const before = record.userPaused;
+      // First: a synchronisation must not let it run on again.
+      record.userPaused = true;
+      try {
+        if (state !== 'paused') await domain.suspend();
+      } catch (err) {
+        // What the user was told did not happen must not hold when a disk pauses the guest.
+        record.userPaused = before;
+        throw err;
+      }
     });
   }
 

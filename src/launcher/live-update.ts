@@ -84,6 +84,7 @@ async function applyAll(ctx: Ctx, handle: Domain, changes: readonly DeviceChange
       await apply(handle, change);
     } catch (err) {
       const details = isKvError(err) ? err.details : {};
+      ctx.log.warn({ kind, what, name, reason: messageOf(err) }, 'A device of the guest was not changed');
       failures.push(
         new KvError('Libvirt', text.cannotChange(kind, what, name, lockedImageOf(messageOf(err)) ?? messageOf(err)), {
           cause: err,

@@ -128,6 +128,14 @@ describe('sync', () => {
 describe('commands', () => {
   beforeEach(() => parts.manager.sync(vmi));
 
+  it('a pause that failed holds against nothing', async () => {
+    parts.libvirt.failNext('suspend', 'timed out');
+    await expect(parts.lifecycle.pause()).rejects.toThrow('timed out');
+    parts.libvirt.change(DOMAIN, { state: 'paused', reason: 'io-error' }, 'suspended');
+    await parts.manager.sync(vmi);
+    expect((await parts.reporter.read())?.status.status).toBe('Running');
+  });
+
   it('pause holds against later syncs until unpause', async () => {
     await parts.lifecycle.pause();
     await parts.lifecycle.pause();

@@ -33,9 +33,14 @@ export class LibvirtSession {
   /** Opens the connection; waits until the daemon's drivers are ready. */
   async open(): Promise<void> {
     const conn = await this.#connect();
-    await conn.subscribe((event) => this.#handlers.event(event));
-    conn.onClose((reason) => this.#lost(conn, reason));
+    try {
+      await conn.subscribe((event) => this.#handlers.event(event));
+    } catch (err) {
+      await this.#drop(conn);
+      throw err;
+    }
     this.#main = conn;
+    conn.onClose((reason) => this.#lost(conn, reason));
   }
 
   async #connect(): Promise<Connection> {

@@ -23,6 +23,8 @@ class LibvirtConnection implements Connection {
   readonly #closeHandlers: ((reason: string) => void)[] = [];
   #subscriptions = new Set<() => Promise<void>>();
   #closed = false;
+  /** Why the daemon is gone. */
+  #gone: string | undefined;
 
   constructor(conn: Ptr, log: Logger) {
     this.#conn = conn;
@@ -36,6 +38,7 @@ class LibvirtConnection implements Connection {
   }
 
   #daemonGone(reason: string): void {
+    this.#gone = reason;
     this.#caller.refuse(`the connection to libvirt was lost (${reason})`);
     for (const handler of this.#closeHandlers.splice(0)) handler(reason);
   }
@@ -105,7 +108,9 @@ class LibvirtConnection implements Connection {
   }
 
   onClose(handler: (reason: string) => void): void {
-    this.#closeHandlers.push(handler);
+    const gone = this.#gone;
+    if (gone === undefined) this.#closeHandlers.push(handler);
+    else queueMicrotask(() => handler(gone));
   }
 
   isAlive(): boolean {

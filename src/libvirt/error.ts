@@ -4,6 +4,9 @@ import { KvError } from '../base/errors.js';
 import { ERROR_CODE, ERROR_LEVEL_ERROR } from './constants.js';
 import { ffi, type Ptr } from './ffi.js';
 
+/** A guest's agent may have its own words in it, and no end of them. */
+const MAX_MESSAGE = 4096;
+
 export interface LibvirtFailure {
   readonly code: number;
   readonly domain: number;
@@ -24,7 +27,7 @@ export class ErrorCapture {
   }
 
   #remember({ code, domain, message, level }: { code: number; domain: number; message: string | null; level: number }): void {
-    if (level >= ERROR_LEVEL_ERROR) this.#last = { code, domain, message: message ?? `error ${code}` };
+    if (level >= ERROR_LEVEL_ERROR) this.#last = { code, domain, message: (message ?? `error ${code}`).slice(0, MAX_MESSAGE) };
   }
 
   clear(): void {

@@ -167,7 +167,7 @@ export interface Connection {
   sevInfo(): Promise<ReadonlyMap<string, TypedValue>>;
   /** Calls `handler` for every event of every domain until the returned function is called. */
   subscribe(handler: (event: DomainEvent) => void): Promise<() => Promise<void>>;
-  /** Calls `handler` once when the daemon goes away. */
+  /** Calls `handler` once when the daemon goes away, or soon if it has gone. */
   onClose(handler: (reason: string) => void): void;
   isAlive(): boolean;
   close(): Promise<void>;

@@ -175,12 +175,14 @@ class FakeConnection implements Connection {
 
   async subscribe(handler: (event: DomainEvent) => void): Promise<() => Promise<void>> {
     this.check('cannot subscribe to domain events');
+    this.#world.record('subscribe');
     this.#handlers.add(handler);
     return async () => void this.#handlers.delete(handler);
   }
 
   onClose(handler: (reason: string) => void): void {
-    this.#closeHandlers.push(handler);
+    if (this.#refusal === undefined) this.#closeHandlers.push(handler);
+    else queueMicrotask(() => handler('the daemon went away'));
   }
 
   isAlive(): boolean {

@@ -23,6 +23,8 @@ const V4_SERVER_PORT = 67;
 const V4_CLIENT_PORT = 68;
 const V6_SERVER_PORT = 547;
 const V6_CLIENT_PORT = 546;
+/** No client says more; reading what a hostile guest sends must not take long. */
+const LARGEST = 4096;
 const BROADCAST = '255.255.255.255';
 /** All DHCPv6 servers and relays (RFC 8415). */
 const V6_SERVERS = 'ff02::1:2';
@@ -84,7 +86,9 @@ export class DhcpServers {
     const parts: Closable[] = [];
     try {
       if (hasV4(file)) parts.push(this.#serveV4(vmi, file, resolv));
-      if (hasV6(file)) parts.push(this.#serveV6(vmi, file, resolv), this.#advertise(file));
+      // One by one: what was opened before the other failed is closed again.
+      if (hasV6(file)) parts.push(this.#serveV6(vmi, file, resolv));
+      if (hasV6(file)) parts.push(this.#advertise(file));
       return parts;
     } catch (err) {
       for (const part of parts) part.close();
@@ -135,6 +139,7 @@ export class DhcpServers {
     const complain = (err: unknown): void => this.#ctx.log.warn({ reason: messageOf(err), bridge }, 'A DHCP message was not answered');
     socket.on('error', complain);
     socket.on('message', (datagram, { address }) => {
+      if (datagram.length > LARGEST) return;
       try {
         const reply = answer(datagram, address);
         if (reply) socket.send(reply.packet, reply.port, reply.to, (err) => err && complain(err));
