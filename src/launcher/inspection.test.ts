@@ -8,6 +8,7 @@ import { DOMAIN, type FakeLauncherParts, fakeLauncherParts, guestVmi } from '../
 import { scratchDir } from '../../test/fakes/scratch.js';
 import { systemClock } from '../base/clock.js';
 import { makeCtx } from '../base/context.js';
+import { KvError } from '../base/errors.js';
 import { silentLogger } from '../base/logger.js';
 import { CMD_CODECS } from '../rpc/cmd-codec.js';
 import { cmdHandlers } from './cmd-server.js';
@@ -118,6 +119,26 @@ describe('statistics', () => {
       guestAgentVersion: { success: true, message: '' },
       guestGetLoad: { success: false, message: 'the guest agent has no guest-get-load' },
     });
+  });
+
+  it('ask an agent that is silent once, not fourteen times', async () => {
+    let asked = 0;
+    const silent = {
+      supports: () => true,
+      version: '9.1',
+      async ask(): Promise<never> {
+        asked++;
+        throw new KvError('NotReady', 'no guest agent answers');
+      },
+    };
+    const { session, record } = parts;
+    const quiet = new Inspection({ ctx, session, agent: silent, record, domain: DOMAIN, firmwareDir: dir, collectsVmStats: true });
+    const unanswered = { success: false, message: 'no guest agent answers' };
+    expect(await quiet.vmStats({ guestGetLoad: {}, guestGetTime: {}, guestGetUsers: {} })).toEqual({
+      guestAgentVersion: { success: true, message: '9.1' },
+      ...{ guestGetLoad: unanswered, guestGetTime: unanswered, guestGetUsers: unanswered },
+    });
+    expect(asked).toBe(1);
   });
 
   it('measure the dirty rate once for askers in a row', async () => {

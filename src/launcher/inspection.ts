@@ -6,7 +6,8 @@ import { posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
-import { KvError } from '../base/errors.js';
+import { hasCode, KvError, messageOf } from '../base/errors.js';
+import { isGivenUp } from '../base/steps.js';
 import type { Domain, Picture, TypedValue } from '../libvirt/index.js';
 import type { CmdApi } from '../rpc/index.js';
 import type { AgentPoller } from './agent-poller.js';
@@ -57,6 +58,13 @@ const AGENT_PARTS = {
   guestNetworkGetInterfaces: 'guest-network-get-interfaces',
   guestGetMemoryBlocks: 'guest-get-memory-blocks',
 } as const satisfies Partial<Record<keyof VmStatsRequest & keyof VmStats, string>>;
+
+interface AgentPart {
+  readonly success: boolean;
+  readonly message: string;
+  /** There was no answer at all. */
+  readonly isSilence?: boolean;
+}
 
 const wants = (part: unknown): boolean => part !== undefined && part !== null;
 
@@ -136,20 +144,30 @@ export class Inspection {
     };
   }
 
-  /** One after the other: the agent answers no faster. */
-  async #agentParts(parts: readonly (readonly [string, string])[]): Promise<[string, { success: boolean; message: string }][]> {
-    const found: [string, { success: boolean; message: string }][] = [];
+  /**
+   * One after the other: the agent answers no faster. One that is silent is asked once, and nobody is asked when nobody waits any more: a freeze or a
+   * shutdown would have to wait behind it.
+   */
+  async #agentParts(parts: readonly (readonly [string, string])[]): Promise<[string, AgentPart][]> {
+    const found: [string, AgentPart][] = [];
+    let silence: AgentPart | undefined;
     for (const [key, command] of parts) {
-      const answer = await this.#deps.agent.ask(command).then(
-        (value) =>
-          value === undefined
-            ? { success: false, message: `the guest agent has no ${command}` }
-            : { success: true, message: JSON.stringify(value) },
-        (err: Error) => ({ success: false, message: err.message }),
-      );
+      if (isGivenUp()) break;
+      const answer = silence ?? (await this.#agentPart(command));
       found.push([key, answer]);
+      if (answer.isSilence) silence = answer;
     }
-    return found;
+    return found.map(([key, { success, message }]) => [key, { success, message }]);
+  }
+
+  async #agentPart(command: string): Promise<AgentPart> {
+    try {
+      const value = await this.#deps.agent.ask(command);
+      if (value === undefined) return { success: false, message: `the guest agent has no ${command}` };
+      return { success: true, message: JSON.stringify(value) };
+    } catch (err) {
+      return { success: false, message: messageOf(err), isSilence: hasCode(err, 'NotReady', 'Timeout') };
+    }
   }
 
   /** SEVPlatformInfo */
