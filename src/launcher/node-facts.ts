@@ -5,6 +5,7 @@ import { mkdir, open, rename, writeFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Ctx } from '../base/context.js';
 import { KvError, messageOf } from '../base/errors.js';
+import { emulatedGuestsFile } from '../core/node-labels/index.js';
 import type { CapabilitiesQuery, Connection } from '../libvirt/index.js';
 
 export const LABELLER_FILES = {
@@ -12,6 +13,9 @@ export const LABELLER_FILES = {
   capabilities: 'capabilities.xml',
   supportedFeatures: 'supported_features.xml',
 } as const;
+
+/** Whose guests a node can emulate besides its own, if the image has the emulator. */
+const EMULATED: Readonly<Record<string, string>> = { x64: 'arm64', arm64: 'x64' };
 
 interface Machine {
   readonly arch: string;
@@ -63,6 +67,19 @@ async function features(ctx: Ctx, conn: Connection, domcaps: string, query: Capa
   }
 }
 
+/** What libvirt says about emulated guests of another architecture, if it has an emulator for them. */
+async function otherArchitecture(ctx: Ctx, conn: Connection): Promise<{ readonly name: string; readonly xml: string } | undefined> {
+  const other = MACHINES[EMULATED[process.arch] ?? ''];
+  if (!other) return undefined;
+  const { arch, machine } = other;
+  try {
+    return { name: emulatedGuestsFile(arch), xml: await conn.domainCapabilities({ arch, machine, virtType: 'qemu' }) };
+  } catch (err) {
+    ctx.log.info({ arch, reason: messageOf(err) }, 'Guests of another architecture cannot be emulated on this node');
+    return undefined;
+  }
+}
+
 async function writeWhole(dir: string, name: string, content: string): Promise<void> {
   const path = posix.join(dir, name);
   await writeFile(`${path}.staging`, content);
@@ -77,6 +94,8 @@ export async function writeNodeFacts(ctx: Ctx, conn: Connection, dir: string, vi
   await mkdir(dir, { recursive: true });
   await writeWhole(dir, LABELLER_FILES.capabilities, await conn.capabilities());
   if (supported !== undefined) await writeWhole(dir, LABELLER_FILES.supportedFeatures, supported);
+  const other = await otherArchitecture(ctx, conn);
+  if (other) await writeWhole(dir, other.name, other.xml);
   // Last: a reader that finds it finds the others.
   await writeWhole(dir, LABELLER_FILES.domainCapabilities, domcaps);
   ctx.log.info({ dir, virtType, ...machine }, 'Wrote what libvirt says about the node');

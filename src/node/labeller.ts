@@ -7,6 +7,7 @@ import type { Ctx } from '../base/context.js';
 import { messageOf } from '../base/errors.js';
 import type { ClusterConfig } from '../core/config/cluster-config.js';
 import {
+  emulatedCandidates,
   type NodeFacts,
   nodeLabels,
   parseDomainCapabilities,
@@ -73,18 +74,23 @@ async function readFacts({ dir, arch, realtimeFile = REALTIME_FILE }: LabellerOp
     readOptional(join(dir, 'supported_features.xml')),
   ]);
   const { machines, tsc } = parseHostCapabilities(host, arch);
+  const parsed = parseDomainCapabilities(domain, arch);
+  const others = await Promise.all(
+    emulatedCandidates(arch).map(async (other) => ((await readOptional(join(dir, other.file))) ? [other.arch] : [])),
+  );
   return {
     arch,
-    domain: parseDomainCapabilities(domain, arch),
+    domain: parsed,
     features: features === undefined ? [] : parseSupportedFeatures(features, arch),
     machines,
     ...(tsc ? { tsc } : {}),
-    hyperv: [],
+    emulated: others.flat(),
+    hyperv: parsed.hyperv,
     realtime: (await readOptional(realtimeFile))?.trim() === '-1',
   };
 }
 
-/** Only some architectures can list a model's features. */
+/** Only some architectures can list a model's features, and only some images can emulate others. */
 async function readOptional(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');

@@ -174,6 +174,20 @@ describe('labeller', () => {
     );
   });
 
+  it('knows the enlightenments of its hypervisor and the architectures that it emulates', async () => {
+    const hyperv = "<hyperv supported='yes'><enum name='features'><value>stimer</value></enum></hyperv>";
+    writeFileSync(join(dir, 'virsh_domcapabilities.xml'), DOMAIN.replace('<features/>', `<features>${hyperv}</features>`));
+    writeFileSync(join(dir, 'virsh_domcapabilities_aarch64.xml'), DOMAIN);
+    config = gates('CrossArchitectureVirtualization');
+    start();
+    await hasLabels();
+    expect((await node()).metadata.labels).toMatchObject({
+      'hyperv.node.kubevirt.io/synictimer': 'true',
+      'kubevirt.io/vm-arch-amd64': 'true',
+      'kubevirt.io/vm-arch-arm64': 'true',
+    });
+  });
+
   it('leaves a node alone whose labels an administrator keeps', async () => {
     await client.mergePatch(NODES, NODE, { metadata: { annotations: { 'node-labeller.kubevirt.io/skip-node': '' } } });
     server.writes.length = 0;

@@ -24,6 +24,8 @@ export interface DomainCapabilities {
   readonly sevSnp: boolean;
   readonly securePv: boolean;
   readonly tdx: boolean;
+  /** Enlightenments that guests of this hypervisor can have, by the names of node labels. */
+  readonly hyperv: readonly string[];
 }
 
 export interface TimeStampCounter {
@@ -41,10 +43,10 @@ const isRequired = ({ attributes }: XmlElement): boolean => attributes.policy ==
 const mode = (cpu: XmlElement | undefined, name: string): XmlElement | undefined =>
   childrenOf(cpu, 'mode').find(({ attributes }) => attributes.name === name);
 
-/** A model of which libvirt does not know whether it is usable is of no use to anybody. */
+/** A model without a name, or of which libvirt does not know whether it is usable, is of no use to anybody. */
 const cpuModels = (cpu: XmlElement | undefined): CpuModel[] =>
   childrenOf(mode(cpu, 'custom'), 'model')
-    .filter(({ attributes }) => attributes.usable !== undefined)
+    .filter(({ attributes, text }) => attributes.usable && text !== '')
     .map(({ text, attributes }) => ({ name: text, usable: attributes.usable !== 'no' }));
 
 function hostModel(cpu: XmlElement | undefined, arch: string): HostModel | undefined {
@@ -66,9 +68,19 @@ function hostModel(cpu: XmlElement | undefined, arch: string): HostModel | undef
 
 const isSupported = (features: XmlElement | undefined, name: string): boolean => at(features, name)?.attributes.supported === 'yes';
 
-function launchSecurity(features: XmlElement | undefined): readonly string[] {
-  const types = childrenOf(at(features, 'launchSecurity'), 'enum').find(({ attributes }) => attributes.name === 'sectype');
-  return isSupported(features, 'launchSecurity') ? childrenOf(types, 'value').map(({ text }) => text) : [];
+/** The values that a feature lists under a name; none where the feature is not supported. */
+function listed(features: XmlElement | undefined, feature: string, name: string): readonly string[] {
+  const values = childrenOf(at(features, feature), 'enum').find(({ attributes }) => attributes.name === name);
+  return isSupported(features, feature) ? childrenOf(values, 'value').map(({ text }) => text) : [];
+}
+
+/** libvirt's words for what node labels name otherwise, or twice. */
+const ENLIGHTENMENTS: Readonly<Record<string, readonly string[]>> = { stimer: ['synictimer'], synic: ['synic', 'synic2'] };
+const LABELLED = new Set(['vpindex', 'tlbflush', 'ipi', 'synic', 'frequencies', 'reset', 'runtime', 'stimer', 'reenlightenment']);
+
+function enlightenments(features: XmlElement | undefined): string[] {
+  const known = listed(features, 'hyperv', 'features').filter((name) => LABELLED.has(name));
+  return isSupported(features, 'hyperv') ? ['base', ...known.flatMap((name) => ENLIGHTENMENTS[name] ?? [name])] : [];
 }
 
 /** Throws Invalid when the document is none, or names a host model without saying which. */
@@ -78,14 +90,17 @@ export function parseDomainCapabilities(xml: string, arch: string): DomainCapabi
   const features = at(root, 'features');
   const model = hostModel(cpu, arch);
   const sev = isSupported(features, 'sev');
+  const sevEs = sev && Number(at(features, 'sev', 'maxESGuests')?.text ?? 0) > 0;
   return {
     models: cpuModels(cpu),
     ...(model ? { hostModel: model } : {}),
     sev,
-    sevEs: sev && Number(at(features, 'sev', 'maxESGuests')?.text ?? 0) > 0,
-    sevSnp: launchSecurity(features).includes('sev-snp'),
+    sevEs,
+    // Builds upon the encrypted state.
+    sevSnp: sevEs && listed(features, 'launchSecurity', 'sectype').includes('sev-snp'),
     securePv: isSupported(features, 's390-pv'),
     tdx: isSupported(features, 'tdx'),
+    hyperv: enlightenments(features),
   };
 }
 
@@ -98,6 +113,15 @@ export function parseSupportedFeatures(xml: string, arch: string): string[] {
 }
 
 const LIBVIRT_ARCH: Readonly<Record<string, string>> = { amd64: 'x86_64', arm64: 'aarch64', s390x: 's390x', ppc64le: 'ppc64le' };
+
+/** Where a node keeps what libvirt says about emulated guests of another architecture, in libvirt's word for it. */
+export const emulatedGuestsFile = (libvirtArch: string): string => `virsh_domcapabilities_${libvirtArch}.xml`;
+
+/** The architectures whose guests a node of `arch` may emulate, each with the file that exists if it can. */
+export const emulatedCandidates = (arch: string): readonly { readonly arch: string; readonly file: string }[] =>
+  ['amd64', 'arm64']
+    .filter((other) => other !== arch)
+    .map((other) => ({ arch: other, file: emulatedGuestsFile(LIBVIRT_ARCH[other] ?? other) }));
 
 /** Machine types of guests of the node's own architecture. */
 export function parseHostCapabilities(xml: string, arch: string): HostCapabilities {

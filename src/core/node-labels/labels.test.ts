@@ -6,7 +6,7 @@ import { type NodeFacts, nodeLabels, relabelled } from './labels.js';
 const HOST_MODEL = `<mode name='host-model' supported='yes'><model fallback='forbid'>EPYC</model><vendor>AMD</vendor>
   <feature policy='require' name='x2apic'/><feature policy='disable' name='vmx'/></mode>`;
 const CUSTOM = `<mode name='custom' supported='yes'><model usable='yes'>Penryn</model><model usable='no'>Haswell</model>
-  <model usable='yes'>486-v1</model><model>unknown</model></mode>`;
+  <model usable='yes'>486-v1</model><model>unknown</model><model usable='yes'/></mode>`;
 const domainXml = (cpu: string, features = ''): string => `<?xml version='1.0'?>
 <domainCapabilities><cpu>${cpu}</cpu><features>${features}</features></domainCapabilities>`;
 const domain = (cpu = HOST_MODEL + CUSTOM, features = '', arch = 'amd64') => parseDomainCapabilities(domainXml(cpu, features), arch);
@@ -35,14 +35,21 @@ describe('libvirt’s documents', () => {
       sevSnp: false,
       securePv: false,
       tdx: false,
+      hyperv: [],
     });
   });
+  const hyperv = (supported: string): string =>
+    `<hyperv supported='${supported}'><enum name='features'>${['relaxed', 'vpindex', 'synic', 'stimer', 'avic'].map((name) => `<value>${name}</value>`).join('')}</enum></hyperv>`;
   const launch = (type: string): string =>
     `<launchSecurity supported='yes'><enum name='sectype'><value>${type}</value></enum></launchSecurity>`;
   it.each([
     ['SEV', "<sev supported='yes'><maxESGuests>0</maxESGuests></sev>", { sev: true, sevEs: false, sevSnp: false }],
     ['SEV-ES', "<sev supported='yes'><maxESGuests>15</maxESGuests></sev>", { sev: true, sevEs: true, sevSnp: false }],
-    ['SEV-SNP', `<sev supported='yes'/>${launch('sev-snp')}`, { sev: true, sevEs: false, sevSnp: true }],
+    ['SEV-SNP', `<sev supported='yes'><maxESGuests>9</maxESGuests></sev>${launch('sev-snp')}`, { sev: true, sevEs: true, sevSnp: true }],
+    ['no SEV-SNP without SEV-ES', `<sev supported='yes'/>${launch('sev-snp')}`, { sev: true, sevEs: false, sevSnp: false }],
+    ['no SEV-SNP without SEV', launch('sev-snp'), { sev: false, sevSnp: false }],
+    ['enlightenments', hyperv('yes'), { hyperv: ['base', 'vpindex', 'synic', 'synic2', 'synictimer'] }],
+    ['no enlightenments of a mere emulator', hyperv('no'), { hyperv: [] }],
     ['TDX', "<tdx supported='yes'/>", { tdx: true }],
     ['protected virtualization', "<s390-pv supported='yes'/>", { securePv: true }],
     ['nothing that is not supported', "<sev supported='no'/><tdx supported='no'/>", { sev: false, tdx: false }],
@@ -103,6 +110,20 @@ describe('node labels', () => {
     ],
     ['an empty list as none', {}, { obsoleteCPUModels: {} }, [], ['cpu-model.node.kubevirt.io/486-v1']],
     ['a host model that is old', {}, obsolete('EPYC'), ['node-labeller.kubevirt.io/obsolete-host-model'], []],
+    [
+      'an old host model as good enough unless the cluster says otherwise',
+      { domain: domain(HOST_MODEL.replace('EPYC', 'Conroe')) },
+      {},
+      ['host-model-cpu.node.kubevirt.io/Conroe'],
+      ['node-labeller.kubevirt.io/obsolete-host-model'],
+    ],
+    [
+      'a host model that the cluster calls current',
+      {},
+      { obsoleteCPUModels: { EPYC: false } },
+      [],
+      ['node-labeller.kubevirt.io/obsolete-host-model'],
+    ],
     ['no CPU on arm64', { arch: 'arm64' }, {}, ['machine-type.node.kubevirt.io/q35'], ['cpu-feature.node.kubevirt.io/apic']],
     ['enlightenments', { hyperv: ['vpindex'] }, {}, ['hyperv.node.kubevirt.io/vpindex'], []],
     ['real time', { realtime: true }, {}, ['kubevirt.io/realtime'], []],
@@ -111,8 +132,16 @@ describe('node labels', () => {
       {},
       { developerConfiguration: { featureGates: ['CrossArchitectureVirtualization'] } },
       ['kubevirt.io/vm-arch-amd64'],
+      ['kubevirt.io/vm-arch-arm64'],
+    ],
+    [
+      'the architectures that are emulated',
+      { emulated: ['arm64'] },
+      { developerConfiguration: { featureGates: ['CrossArchitectureVirtualization'] } },
+      ['kubevirt.io/vm-arch-amd64', 'kubevirt.io/vm-arch-arm64'],
       [],
     ],
+    ['no emulated architecture without the gate', { emulated: ['arm64'] }, {}, [], ['kubevirt.io/vm-arch-arm64']],
     [
       'nothing of an unknown host model',
       { domain: domain(CUSTOM) },

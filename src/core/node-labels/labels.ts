@@ -64,31 +64,35 @@ export interface NodeFacts {
   readonly features: readonly string[];
   readonly machines: readonly string[];
   readonly tsc?: TimeStampCounter;
-  /** Enlightenments that the node's KVM offers. */
+  /** Other architectures whose guests this node can emulate. */
+  readonly emulated?: readonly string[];
+  /** Enlightenments that the node's hypervisor offers. */
   readonly hyperv: readonly string[];
   /** The scheduler lets real-time tasks run without pause. */
   readonly realtime: boolean;
 }
 
-function hostModelLabels(model: HostModel | undefined, obsolete: ReadonlySet<string>): string[] {
+/** Only the cluster's own word makes the host's model obsolete: by default guests may still follow an old host. */
+function hostModelLabels(model: HostModel | undefined, { spec }: ClusterConfig): string[] {
   if (!model) return [];
   return [
     `${HOST_MODEL}${model.name}`,
     ...model.requiredFeatures.map((feature) => `${HOST_MODEL_FEATURE}${feature}`),
     ...(model.vendor ? [`${CPU_VENDOR}${model.vendor}`] : []),
-    ...(obsolete.has(model.name) ? [OBSOLETE_HOST_MODEL] : []),
+    ...(spec.obsoleteCPUModels?.[model.name] ? [OBSOLETE_HOST_MODEL] : []),
   ];
 }
 
 /** arm64 guests take the host's CPU as it is: no model and no feature is on offer. */
-function cpuLabels({ arch, domain, features }: NodeFacts, obsolete: ReadonlySet<string>): string[] {
+function cpuLabels({ arch, domain, features }: NodeFacts, config: ClusterConfig): string[] {
   if (arch === 'arm64') return [];
+  const obsolete = obsoleteModels(config);
   const models = domain.models.filter(({ name }) => !obsolete.has(name));
   return [
     ...features.map((name) => `${CPU_FEATURE}${name}`),
     ...models.filter(({ usable }) => usable).map(({ name }) => `${CPU_MODEL}${name}`),
     ...models.map(({ name }) => `${CPU_MODEL_MIGRATION}${name}`),
-    ...hostModelLabels(domain.hostModel, obsolete),
+    ...hostModelLabels(domain.hostModel, config),
   ];
 }
 
@@ -106,11 +110,13 @@ function abilities({ domain, realtime }: NodeFacts): string[] {
 
 export function nodeLabels(facts: NodeFacts, config: ClusterConfig): Record<string, string> {
   const present = [
-    ...cpuLabels(facts, obsoleteModels(config)),
+    ...cpuLabels(facts, config),
     ...facts.machines.map((machine) => `${MACHINE_TYPE}${machine}`),
     ...facts.hyperv.map((name) => `${HYPERV}${name}`),
     ...abilities(facts),
-    ...(config.isEnabled('CrossArchitectureVirtualization') ? [`${VM_ARCH}${facts.arch}`] : []),
+    ...(config.isEnabled('CrossArchitectureVirtualization')
+      ? [facts.arch, ...(facts.emulated ?? [])].map((arch) => `${VM_ARCH}${arch}`)
+      : []),
   ];
   return {
     ...Object.fromEntries(present.map((label) => [label, 'true'])),

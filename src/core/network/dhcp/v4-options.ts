@@ -40,10 +40,14 @@ export interface V4Settings {
 
 export type V4Options = ReadonlyMap<number, Bytes>;
 
-const v4Bytes = (text: string): Bytes | undefined => {
+const MAPPED = 0xffffn;
+
+/** Of an IPv4 address, also one in IPv6's words (::ffff:192.0.2.1). */
+function v4Bytes(text: string): Bytes | undefined {
   const ip = parseIp(text);
-  return ip?.family === 4 ? ipBytes(ip) : undefined;
-};
+  if (!ip) return undefined;
+  return ip.family === 4 || ip.value >> 32n === MAPPED ? ipBytes(ip).subarray(-4) : undefined;
+}
 
 const v4List = (addresses: readonly string[]): Bytes => concat(...addresses.flatMap((address) => v4Bytes(address) ?? []));
 
@@ -102,7 +106,7 @@ function customOptions(custom: DHCPOptions): [number, Bytes][] {
   const { tftpServerName, bootFileName, ntpServers = [], privateOptions = [] } = custom;
   return [
     ...(tftpServerName ? [[OPTION.tftpServer, utf8(tftpServerName)] as [number, Bytes]] : []),
-    ...(bootFileName ? [[OPTION.bootFile, utf8(bootFileName.trim())] as [number, Bytes]] : []),
+    ...(bootFileName ? [[OPTION.bootFile, utf8(bootFileName)] as [number, Bytes]] : []),
     ...(ntpServers.length > 0 ? [[OPTION.ntp, ntpOption(ntpServers)] as [number, Bytes]] : []),
     ...privateOptions
       .filter(({ option }) => option >= FIRST_PRIVATE && option <= LAST_PRIVATE)

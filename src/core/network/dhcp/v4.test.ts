@@ -44,6 +44,8 @@ describe('DHCPv4 options', () => {
     ['NTP servers', { custom: { ntpServers: ['1.2.3.4', '5.6.7.8'] } }, OPTION.ntp, '0102030405060708'],
     ['TFTP server', { custom: { tftpServerName: 'tftp' } }, OPTION.tftpServer, '74667470'],
     ['boot file', { custom: { bootFileName: 'b' } }, OPTION.bootFile, '62'],
+    ['boot file to the letter', { custom: { bootFileName: ' b ' } }, OPTION.bootFile, '206220'],
+    ['NTP servers in IPv6’s words', { custom: { ntpServers: ['::ffff:192.0.2.1'] } }, OPTION.ntp, 'c0000201'],
     ['private option', { custom: { privateOptions: [{ option: 240, value: 'x' }] } }, 240, '78'],
     ['no private option outside 224…254', { custom: { privateOptions: [{ option: 12, value: 'x' }] } }, OPTION.hostname, '74657374766d69'],
   ])('%s', (_, over, code, hex) => expect(hexOf(over, code)).toBe(hex));
