@@ -51,6 +51,7 @@ describe('which networks are set up', () => {
   });
   it.each([
     ['without its link', [masquerade], { links: [net1], routes: [] }, 'pod link (eth0) is missing'],
+    ['without its link for passt', [{ name: 'default', passtBinding: {} }], { links: [net1], routes: [] }, 'pod link (eth0) is missing'],
     ['without a gateway', [{ name: 'default', bridge: {} }], { links: [eth0], routes: [] }, 'no gateway address found in routes for eth0'],
   ])('waits for a pod %s', (_, interfaces, now, message) => {
     expect(() => planPodNetwork(request(interfaces, { now }))).toThrow(expect.objectContaining({ code: 'NotReady', message }));
@@ -137,6 +138,12 @@ describe('masquerade', () => {
 
 describe('bridge', () => {
   const bridge = [{ name: 'default', bridge: {} }];
+  it('reports none of the pod’s IPv6 addresses, which its guest does not get', () => {
+    const dual = { ...eth0, ipv6: [{ ip: '2001:db8::7', prefix: 64 }] };
+    const plan = planPodNetwork(request(bridge, { now: withDefaultRoute(dual), preferredFamily: 6 }));
+    expect(plan.journal.get('default')).toEqual({ iface: 'eth0', podIP: '10.244.1.7', podIPs: ['10.244.1.7'], networkState: 1 });
+    expect(plan.links.find(({ kind }) => kind === 'holder')?.ipv6).toEqual(dual.ipv6);
+  });
   it.each([
     [true, 'dummy'],
     [false, 'bridge'],

@@ -4,7 +4,7 @@
 import type { Interface, Network } from '../../api/index.js';
 import { KvError } from '../../base/errors.js';
 import { type Attachment, isAbsent, type PlanOptions, podLinkOf } from './bindings/attachment.js';
-import { type BindingKind, bindingOf, needsPodLink, planOf, type RegisteredBindings } from './bindings/index.js';
+import { type BindingKind, bindingOf, changesPodLink, planOf, type RegisteredBindings } from './bindings/index.js';
 import { type MasqueradeSettings, natOf } from './bindings/masquerade/plan.js';
 import type { LauncherInterface, NetworkState, PodInterfaceCache } from './caches.js';
 import type { Family } from './ip.js';
@@ -126,8 +126,10 @@ function natSetups(all: readonly Part[], settings: MasqueradeSettings): NatSetup
 
 function journalOf(pending: readonly Part[], request: PodNetworkRequest): Map<string, PodInterfaceCache> {
   return new Map(
-    pending.map(({ at }) => {
-      const link = podLinkOf(at);
+    pending.map(({ kind, at }) => {
+      const found = podLinkOf(at);
+      // A bridge's guest gets only the pod's IPv4 address; what the pod has besides, nobody reaches.
+      const link = found && kind === 'bridge' ? { ...found, ipv6: [] } : found;
       const entry: PodInterfaceCache = link
         ? podInterfaceCache(link, request.preferredFamily ?? 4, 1)
         : { iface: at.podInterface, podIP: '', podIPs: [], networkState: 1 };
@@ -151,7 +153,7 @@ export function planPodNetwork(request: PodNetworkRequest): PodNetworkPlan {
   if (pending.length === 0 && absent.length === 0) return NOTHING;
 
   const launcherFiles = pending
-    .filter(({ kind }) => needsPodLink(kind))
+    .filter(({ kind }) => changesPodLink(kind))
     .map(({ kind, at }) => launcherInterface(kind, at, request.statusMacs?.get(at.iface.name)));
   const plans = all.map((part) => ({ part, plan: planOf(part.kind, part.at) }));
   const due = mergePlans(plans.filter(({ part }) => pending.includes(part) || absent.includes(part)).map(({ plan }) => plan));

@@ -2,7 +2,7 @@
 // attachment need no links from us.
 import type { Interface } from '../../../api/index.js';
 import { type LinkPlan, noLinks } from '../link-plan.js';
-import type { Attachment } from './attachment.js';
+import { type Attachment, isAbsent, requirePodLink } from './attachment.js';
 import { planBridge, planManagedTap } from './bridge/plan.js';
 import { planMasquerade } from './masquerade/plan.js';
 
@@ -22,8 +22,11 @@ export function bindingOf(iface: Interface, registered: RegisteredBindings = {})
 
 const QEMU_GROUP = 107;
 
-/** passt forwards sockets itself: it needs ping sockets and low ports, but no links. */
-const planPasst = (): LinkPlan => ({ links: [], stack: { pingGroupRange: [QEMU_GROUP, QEMU_GROUP], unprivilegedPortStart: 0 } });
+/** passt forwards the sockets of the pod's link itself: it needs ping sockets and low ports, but no links of ours. */
+function planPasst(at: Attachment): LinkPlan {
+  if (!isAbsent(at.iface)) requirePodLink(at);
+  return { links: [], stack: { pingGroupRange: [QEMU_GROUP, QEMU_GROUP], unprivilegedPortStart: 0 } };
+}
 
 const PLANS: Readonly<Record<BindingKind, (at: Attachment) => LinkPlan>> = {
   bridge: planBridge,
@@ -37,5 +40,5 @@ const PLANS: Readonly<Record<BindingKind, (at: Attachment) => LinkPlan>> = {
 
 export const planOf = (kind: BindingKind, at: Attachment): LinkPlan => PLANS[kind](at);
 
-/** Bindings that cannot work before the CNI plugin has put the pod's link in place. */
-export const needsPodLink = (kind: BindingKind): boolean => kind === 'bridge' || kind === 'masquerade' || kind === 'managedTap';
+/** Bindings whose launcher must know what the pod's link was like before it changed. */
+export const changesPodLink = (kind: BindingKind): boolean => kind === 'bridge' || kind === 'masquerade' || kind === 'managedTap';
