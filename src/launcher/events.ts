@@ -1,7 +1,7 @@
 // What the launcher does about libvirt's events: have the state read again, follow the guest agent, tell the user of failing disks and
 // panics. One domain lives here, so events of others (there are none) are ignored.
 import type { Ctx } from '../base/context.js';
-import { describeLive, parseXml } from '../core/converter/index.js';
+import { describeLive, readDomain } from '../core/converter/index.js';
 import type { DomainEvent } from '../libvirt/index.js';
 import type { AgentPoller } from './agent-poller.js';
 import type { MigrationSource } from './migration/source.js';
@@ -84,7 +84,7 @@ export async function catchUp(targets: EventTargets, session: Pick<LibvirtSessio
   const { ctx, domain, agent, reporter } = targets;
   try {
     const xml = await session.withDomain(domain, (handle) => handle.xml());
-    if (xml !== undefined) agent.setConnected(describeLive(parseXml(xml)).isAgentConnected);
+    if (xml !== undefined) agent.setConnected(describeLive(readDomain(xml)).isAgentConnected);
   } catch (err) {
     // Lost again; the next reconnection catches up.
     ctx.log.debug({ err }, 'Cannot read the domain after libvirt came back');

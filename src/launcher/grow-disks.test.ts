@@ -15,7 +15,7 @@ import type { PersistentVolumeClaimInfo, VirtualMachineInstance } from '../api/i
 import { systemClock } from '../base/clock.js';
 import { makeCtx } from '../base/context.js';
 import { silentLogger } from '../base/logger.js';
-import { type DescribedDisk, parseXml } from '../core/converter/index.js';
+import { type DescribedDisk, readDomain } from '../core/converter/index.js';
 import { growImages, growRunning } from './grow-disks.js';
 
 const GIB = 1024n ** 3n;
@@ -84,7 +84,7 @@ describe('while the guest runs', () => {
     await parts.manager.sync(guestVmi());
   });
   const grow = (given: VirtualMachineInstance, document = xml("file='/disk.img'")): Promise<unknown> =>
-    parts.session.withDomain(DOMAIN, (handle) => growRunning(ctx, handle, given, parseXml(document)));
+    parts.session.withDomain(DOMAIN, (handle) => growRunning(ctx, handle, given, readDomain(document)));
   const resized = (): string[] => parts.libvirt.calls.filter((call) => call.startsWith('resizeBlock'));
 
   it.each<[string, bigint, VirtualMachineInstance, string[]]>([

@@ -5,7 +5,7 @@ import type { VirtualMachineInstance } from '../api/index.js';
 import type { Ctx } from '../base/context.js';
 import { messageOf } from '../base/errors.js';
 import { atStep } from '../base/steps.js';
-import { childOf, type DescribedDisk, deviceName, devicesOf, sourcePath, type XmlNode } from '../core/converter/index.js';
+import { type DescribedDisk, type DomainModel, deviceName, sourcePath } from '../core/converter/index.js';
 import { type Growth, planGrowth } from '../core/storage/index.js';
 import type { Domain } from '../libvirt/index.js';
 import { blockDeviceBytes } from '../linux/block-device.js';
@@ -37,7 +37,7 @@ interface LiveDisk {
 }
 
 /** While the guest runs; it sees the new size at once. */
-export async function growRunning(ctx: Ctx, handle: Domain, vmi: VirtualMachineInstance, live: XmlNode): Promise<void> {
+export async function growRunning(ctx: Ctx, handle: Domain, vmi: VirtualMachineInstance, live: DomainModel): Promise<void> {
   const plan = planGrowth(vmi);
   if (plan.length === 0) return;
   atStep('growing disks');
@@ -71,10 +71,10 @@ async function capacitiesOf(handle: Domain): Promise<ReadonlyMap<string, bigint>
   return found;
 }
 
-function liveDisk(volume: string, live: XmlNode, capacities: ReadonlyMap<string, bigint>): LiveDisk | undefined {
-  const node = devicesOf(live, 'disk').find((disk) => deviceName(disk) === volume);
-  const target = childOf(node, 'target')?.attrs.dev;
-  const path = node && sourcePath(node);
+function liveDisk(volume: string, { devices }: DomainModel, capacities: ReadonlyMap<string, bigint>): LiveDisk | undefined {
+  const disk = devices?.disk?.find((each) => deviceName(each) === volume);
+  const target = disk?.target?.dev;
+  const path = disk && sourcePath(disk);
   const bytes = target === undefined ? undefined : capacities.get(target);
   return target === undefined || path === undefined || bytes === undefined ? undefined : { target, path, bytes };
 }

@@ -7,16 +7,14 @@ import type { Ctx } from '../base/context.js';
 import { isKvError, KvError, messageOf } from '../base/errors.js';
 import { atStep } from '../base/steps.js';
 import {
-  childOf,
-  childrenOf,
   type DeviceChange,
+  type DomainModel,
   describeLive,
   type LiveDomain,
-  parseXml,
   planDeviceChanges,
   planHostDevices,
   planMemory,
-  type XmlNode,
+  readDomain,
 } from '../core/converter/index.js';
 import { type Domain, isLibvirtError } from '../libvirt/index.js';
 import { growRunning } from './grow-disks.js';
@@ -32,15 +30,15 @@ export interface Update {
   readonly handle: Domain;
   readonly vmi: VirtualMachineInstance;
   readonly prepared: PreparedDomain;
-  readonly live: XmlNode;
+  readonly live: DomainModel;
   /** What hooks did, which stays. */
   readonly undoings: readonly DeviceChange[];
 }
 
 const LIVE = { live: true, config: true } as const;
 
-export async function readLive(handle: Domain): Promise<XmlNode> {
-  return parseXml(await handle.xml());
+export async function readLive(handle: Domain): Promise<DomainModel> {
+  return readDomain(await handle.xml());
 }
 
 /** The VMI with the target names that its disks have in the guest, also where nobody has written them down yet. */
@@ -99,26 +97,24 @@ async function applyAll(ctx: Ctx, handle: Domain, changes: readonly DeviceChange
 
 export async function updateDevices({ ctx, handle, vmi, prepared, live, undoings }: Update): Promise<boolean> {
   await growRunning(ctx, handle, vmi, live);
-  return applyAll(ctx, handle, withoutUndoing(planDeviceChanges(vmi, prepared.tree, live), undoings));
+  return applyAll(ctx, handle, withoutUndoing(planDeviceChanges(vmi, prepared.domain, live), undoings));
 }
 
 export const plugHostDevices = ({ ctx, handle, prepared, live }: Update): Promise<boolean> =>
-  applyAll(ctx, handle, planHostDevices(prepared.tree, live));
+  applyAll(ctx, handle, planHostDevices(prepared.domain, live));
 
 /** vCPUs, and where dedicated ones run. */
 export async function updateVcpus({ ctx, handle, prepared, live }: Update): Promise<boolean> {
-  const vcpu = childOf(prepared.tree, 'vcpus');
-  const wanted =
-    childrenOf(vcpu, 'vcpu').filter(({ attrs }) => attrs.enabled === 'yes').length || Number(childOf(prepared.tree, 'vcpu')?.text);
+  const { vcpu, vcpus, cputune } = prepared.domain;
+  const wanted = vcpus?.vcpu?.filter(({ enabled }) => enabled === true).length || (vcpu?.value ?? 0);
   if (describeLive(live).vcpus !== wanted) {
     ctx.log.info({ vcpus: wanted }, 'Setting the vCPUs of the guest');
     await handle.setVcpus(wanted);
   }
-  const tuning = childOf(prepared.tree, 'cputune');
-  for (const { attrs } of childrenOf(tuning, 'vcpupin')) {
-    if (Number(attrs.vcpu) < wanted) await handle.pinVcpu(Number(attrs.vcpu), parseCpuList(attrs.cpuset ?? ''));
+  for (const { vcpu: id = 0, cpuset = '' } of cputune?.vcpupin ?? []) {
+    if (id < wanted) await handle.pinVcpu(id, parseCpuList(cpuset));
   }
-  const emulator = childOf(tuning, 'emulatorpin')?.attrs.cpuset;
+  const emulator = cputune?.emulatorpin?.cpuset;
   if (emulator !== undefined) await handle.pinEmulator(parseCpuList(emulator));
   return true;
 }

@@ -3,7 +3,7 @@
 import { metaTime } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { messageOf } from '../base/errors.js';
-import { describeLive, parseXml } from '../core/converter/index.js';
+import { describeLive, readDomain } from '../core/converter/index.js';
 import type { StateReport } from '../libvirt/index.js';
 import { hasStopped, isAlive } from './domain-state.js';
 import type { Notifier } from './notify-client.js';
@@ -55,7 +55,7 @@ export class Reporter {
       const state = await domain.state();
       if (this.#isStale && isAlive(state)) {
         this.#isStale = false;
-        noteDevices(this.#record, describeLive(parseXml(await domain.xml())));
+        noteDevices(this.#record, describeLive(readDomain(await domain.xml())));
       }
       return state;
     });

@@ -6,7 +6,7 @@ import type {
   VirtualMachineInstanceSpec,
   VirtualMachineInstanceStatus,
 } from '../../src/api/index.js';
-import { type DomainFacts, PLAIN_FACTS, renderXml, type XmlNode } from '../../src/core/converter/index.js';
+import { type DomainFacts, type DomainModel, domainToXml, PLAIN_FACTS, renderXml } from '../../src/core/converter/index.js';
 import type { AnyStep } from '../../src/core/converter/order.js';
 import { buildScope } from '../../src/core/converter/scope.js';
 import { frozen } from './objects.js';
@@ -54,10 +54,11 @@ export const factsOf = (more: Partial<DomainFacts> = {}): DomainFacts => ({
 });
 
 /** Without indentation, for tables. */
-export const compact = (node: XmlNode): string => renderXml(node).replace(/\n\s*/g, '');
+const compactNode = (node: ReturnType<typeof domainToXml>): string => renderXml(node).replace(/\n\s*/g, '');
+export const compact = (domain: DomainModel): string => compactNode(domainToXml(domain));
 
 /** Everything one step adds, one string an element. */
 export function rendered(step: AnyStep, vmi: VirtualMachineInstance, facts: DomainFacts = factsOf()): string[] {
-  const { elements = [], devices = [] } = step.render(buildScope(vmi, facts));
-  return [...elements, ...devices].map(compact);
+  const { children } = domainToXml(step.render(buildScope(vmi, facts)));
+  return children.flatMap((node) => (node.tag === 'devices' ? node.children : [node])).map(compactNode);
 }

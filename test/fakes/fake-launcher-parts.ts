@@ -4,7 +4,7 @@ import type { VirtualMachineInstance } from '../../src/api/index.js';
 import { systemClock } from '../../src/base/clock.js';
 import { makeCtx } from '../../src/base/context.js';
 import { silentLogger } from '../../src/base/logger.js';
-import { parseXml } from '../../src/core/converter/index.js';
+import { readDomain } from '../../src/core/converter/index.js';
 import { AgentPoller } from '../../src/launcher/agent-poller.js';
 import { type EventTargets, handleEvent } from '../../src/launcher/events.js';
 import { GuestCommands } from '../../src/launcher/guest-commands.js';
@@ -38,10 +38,14 @@ function launcherOptions(): LauncherOptions {
 export const domainXml = (devices = ''): string =>
   `<domain type='test'><name>${DOMAIN}</name><os><type arch='x86_64' machine='pc-q35-10.0'>hvm</type></os><devices>${devices}</devices></domain>`;
 
-export const preparedOf = (devices = ''): PreparedDomain => ({ ...PREPARED, xml: domainXml(devices), tree: parseXml(domainXml(devices)) });
+export const preparedOf = (devices = ''): PreparedDomain => ({
+  ...PREPARED,
+  xml: domainXml(devices),
+  domain: readDomain(domainXml(devices)),
+});
 
 const PREPARED: PreparedDomain = {
-  tree: parseXml(domainXml()),
+  domain: readDomain(domainXml()),
   xml: domainXml(),
   type: 'qemu',
   memoryBytes: 1024,

@@ -1,27 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import { compact, factsOf, guest } from '../../../test/builders/domain.js';
 import { assemble, buildDomain } from './assemble.js';
+import type { Domain } from './domain.js';
 import type { AnyStep } from './order.js';
 import { STEPS } from './order.js';
 import { buildScope } from './scope.js';
-import { el } from './xml.js';
 
 const step = (name: string, fragment: ReturnType<AnyStep['render']>): AnyStep => ({ name, render: () => fragment });
 const scope = buildScope(guest(), factsOf());
 
 describe('assemble', () => {
-  it('merges attributes, elements and devices in the order of the steps', () => {
+  it('merges elements and devices in the order of the steps', () => {
     const steps = [
-      step('one', { attrs: { type: 'kvm' }, devices: [el('disk', { n: 1 })] }),
-      step('two', { elements: [el('os')], devices: [el('disk', { n: 2 }), el('rng')] }),
+      step('one', { type: 'kvm', devices: { disk: [{ model: '1' }], vsock: {} } }),
+      step('two', { os: { smbios: undefined }, vcpu: undefined, devices: { disk: [{ model: '2' }], rng: [{}], emulator: undefined } }),
     ];
-    expect(compact(assemble(scope, steps))).toBe('<domain type="kvm"><os/><devices><disk n="1"/><disk n="2"/><rng/></devices></domain>');
+    expect(compact(assemble(scope, steps))).toBe(
+      '<domain type="kvm"><os/><devices><disk model="1"/><disk model="2"/><vsock/><rng/></devices></domain>',
+    );
   });
 
-  it.each([
-    ['an attribute', { attrs: { type: 'a' } }, 'converter steps one and two both set attribute type'],
-    ['a domain element', { elements: [el('cpu')] }, 'converter steps one and two both set <cpu>'],
-    ['a single device', { devices: [el('memballoon')] }, 'converter steps one and two both set device <memballoon>'],
+  it.each<[string, Domain, string]>([
+    ['an attribute', { type: 'kvm' }, 'converter step two sets type of the domain, which another step has set'],
+    ['a domain element', { cpu: {} }, 'converter step two sets cpu of the domain, which another step has set'],
+    ['a single device', { devices: { memballoon: {} } }, 'converter step two sets memballoon of the domain, which another step has set'],
   ])('refuses %s set twice', (_title, fragment, message) => {
     expect(() => assemble(scope, [step('one', fragment), step('two', fragment)])).toThrow(message);
   });

@@ -1,8 +1,9 @@
-// Reads a domain tree back for those who made it: which disks and interfaces it has, under which target and path. The launcher probes the disks
+// Reads a domain back for those who made it: which disks and interfaces it has, under which target and path. The launcher probes the disks
 // with it and fills the DomainReport that the node agent gets.
 import type { DomainDiskReport, DomainInterfaceReport } from '../../api/index.js';
-import { nameOfAlias } from './steps/device.js';
-import { childOf, childrenOf, nodeAt, type XmlNode } from './xml.js';
+import type { Domain } from './domain.js';
+import type { DiskSourceElement, DomainDisk, DomainInterface } from './domain-devices.js';
+import { deviceName } from './steps/device.js';
 
 export interface DescribedDisk extends DomainDiskReport {
   readonly device: string;
@@ -32,50 +33,47 @@ export interface DescribedDomain {
   readonly interfaces: readonly DescribedInterface[];
 }
 
-export function describeDomain(domain: XmlNode): DescribedDomain {
-  const devices = childOf(domain, 'devices');
+export function describeDomain({ name = '', type, os, memory, devices }: Domain): DescribedDomain {
   return {
-    name: childOf(domain, 'name')?.text ?? '',
-    type: domain.attrs.type ?? '',
-    machineType: nodeAt(domain, 'os', 'type')?.attrs.machine ?? '',
-    memoryBytes: Number(childOf(domain, 'memory')?.text ?? 0),
-    disks: childrenOf(devices, 'disk').map(describeDisk),
-    interfaces: childrenOf(devices, 'interface').map(describeInterface),
+    name,
+    type: type ?? '',
+    machineType: os?.type?.machine ?? '',
+    memoryBytes: Number(memory?.value ?? 0),
+    disks: (devices?.disk ?? []).map(describeDisk),
+    interfaces: (devices?.interface ?? []).map(describeInterface),
   };
 }
 
-const userName = (node: XmlNode): string => nameOfAlias(childOf(node, 'alias')?.attrs.name) ?? '';
+const pathOf = (data: Pick<DiskSourceElement, 'file' | 'dev'> | undefined): string | undefined => data?.file ?? data?.dev;
 
-const pathOf = (source: XmlNode | undefined): string | undefined => source?.attrs.file ?? source?.attrs.dev;
-
-function describeDisk(node: XmlNode): DescribedDisk {
-  const source = childOf(node, 'source');
+function describeDisk(disk: DomainDisk): DescribedDisk {
+  const { source, backingStore, target, device = '', driver } = disk;
   const paths = {
     path: pathOf(source),
-    dataPath: pathOf(nodeAt(source, 'dataStore', 'source')),
-    backingPath: pathOf(nodeAt(node, 'backingStore', 'source')),
-    backingFormat: nodeAt(node, 'backingStore', 'format')?.attrs.type,
+    dataPath: pathOf(source?.dataStore?.source),
+    backingPath: pathOf(backingStore?.source),
+    backingFormat: backingStore?.format?.type,
   };
   return {
-    name: userName(node),
-    target: childOf(node, 'target')?.attrs.dev ?? '',
-    device: node.attrs.device ?? '',
-    format: childOf(node, 'driver')?.attrs.type ?? '',
-    isBlock: (childOf(source, 'dataStore') ?? node).attrs.type === 'block',
+    name: deviceName(disk) ?? '',
+    target: target?.dev ?? '',
+    device,
+    format: driver?.type ?? '',
+    isBlock: (source?.dataStore ?? disk).type === 'block',
     ...(withoutUndefined(paths) as Pick<DescribedDisk, 'path'>),
   };
 }
 
-function describeInterface(node: XmlNode): DescribedInterface {
-  const found = { mac: childOf(node, 'mac')?.attrs.address, tap: childOf(node, 'target')?.attrs.dev };
-  return { name: userName(node), ...(withoutUndefined(found) as Pick<DescribedInterface, 'mac'>) };
+function describeInterface(node: DomainInterface): DescribedInterface {
+  const found = { mac: node.mac?.address, tap: node.target?.dev };
+  return { name: deviceName(node) ?? '', ...(withoutUndefined(found) as Pick<DescribedInterface, 'mac'>) };
 }
 
 const withoutUndefined = (record: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(record).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 /** The two lists of a DomainReport's spec. */
-export function reportDevices(domain: XmlNode): { disks: DomainDiskReport[]; interfaces: DomainInterfaceReport[] } {
+export function reportDevices(domain: Domain): { disks: DomainDiskReport[]; interfaces: DomainInterfaceReport[] } {
   const { disks, interfaces } = describeDomain(domain);
   return {
     disks: disks.map(({ name, target }) => ({ name, target })),

@@ -2,7 +2,11 @@
 import { big, child, children, content, flag, int, leaf, type Model, onOff, text, word, yesNo } from './domain-fields.js';
 
 /** libvirt's sizes are KiB unless they say otherwise. */
-export const size = { unit: word('b', 'bytes', 'KiB', 'k', 'MiB', 'GiB'), slots: int, value: content(big) };
+export const size = {
+  unit: word('b', 'bytes', 'KB', 'k', 'KiB', 'MB', 'M', 'MiB', 'GB', 'G', 'GiB', 'TB', 'T', 'TiB'),
+  slots: int,
+  value: content(big),
+};
 export interface Size extends Model<typeof size> {}
 
 /** PCI addresses are written in hexadecimal, places on a drive's bus in decimal. */
@@ -34,6 +38,7 @@ const diskType = word('file', 'block', 'dir', 'network', 'volume', 'nvme', 'vhos
 
 const slices = child({ slice: children({ type: word('storage'), offset: big, size: big }) });
 const data = { file: text, dev: text, index: int, slices };
+export interface DataElement extends Model<typeof data> {}
 
 const diskSource = {
   ...data,
@@ -45,7 +50,7 @@ const diskSource = {
   /** The data of an image that only tracks changes. */
   dataStore: child({ type: diskType, format: child({ type: text }), source: child(data) }),
 };
-export interface DiskSource extends Model<typeof diskSource> {}
+export interface DiskSourceElement extends Model<typeof diskSource> {}
 
 const diskDriver = {
   name: word('qemu'),
@@ -205,7 +210,6 @@ const memoryDevice = {
 export interface MemoryDevice extends Model<typeof memoryDevice> {}
 
 const redirection = { ...device, type: characterType, bus: word('usb'), source: socketSource };
-export interface DomainRedirection extends Model<typeof redirection> {}
 
 /** Kinds that a domain has several of are lists. */
 export const devices = {

@@ -54,6 +54,12 @@ type TypeOf<F> = F extends { readonly [TYPE]?: infer T } ? T : never;
 /** An element as a value: a key a field, in the order of the document. Attributes that are undefined or '' are not written. */
 export type Model<S extends Shape> = { readonly [K in keyof S]?: TypeOf<S[K]> | undefined } & Unread;
 
+/**
+ * One of a list of elements. A function that returns an element literal must say so, by this or a name: the compiler looks for keys too many only
+ * where it knows the type already, not in what a callback happens to return.
+ */
+export type ItemOf<List> = NonNullable<List> extends readonly (infer Item)[] ? Item : never;
+
 const attribute = <T>(codec: Codec<T>): Attribute<T> => ({ kind: 'attribute', codec });
 
 /** Any text; what the VMI chooses and admission has looked at. */
@@ -61,7 +67,7 @@ export const text: Attribute<string> = attribute({ read: (given) => given, write
 
 /** One of these words. */
 export const word = <const W extends string>(...words: readonly W[]): Attribute<W> =>
-  attribute({ read: (given) => words.find((each) => each === given), write: (value) => value });
+  attribute({ read: (given) => words.find((known) => known === given), write: (value) => value });
 
 const pair = (yes: string, no: string): Attribute<boolean> =>
   attribute({ read: (given) => (given === yes ? true : given === no ? false : undefined), write: (value) => (value ? yes : no) });

@@ -1,8 +1,9 @@
 // What the compiler refuses. Each @ts-expect-error fails the type check when its line compiles; the suite itself has nothing to run but that the
 // values exist.
 import { expect, it } from 'vitest';
-import type { Domain } from './domain.js';
+import type { CpuTune, Domain } from './domain.js';
 import type { DomainDisk } from './domain-devices.js';
+import type { ItemOf } from './domain-fields.js';
 import { renderDevice } from './domain-xml.js';
 
 const some: boolean = Math.hypot(0) === 0;
@@ -33,10 +34,12 @@ it('a misspelt element, attribute or word does not compile', () => {
     { devices: { interface: [{ driver: { cache: 'none' } }] } } satisfies Domain,
     // @ts-expect-error: of a choice, too
     { os: some ? { loader: { readOnly: true } } : undefined } satisfies Domain,
+    // @ts-expect-error: of a list that is made
+    { cputune: { vcpupin: [1].map((vcpu): ItemOf<CpuTune['vcpupin']> => ({ vcpu, cpu: '1' })) } } satisfies Domain,
     // @ts-expect-error: and beside what is kept of another
     { ...({} as DomainDisk), sources: {} } satisfies DomainDisk,
   ];
-  expect(wrong).toHaveLength(13);
+  expect(wrong).toHaveLength(14);
 });
 
 it('what is read is typed as well', () => {

@@ -38,6 +38,9 @@ const cputune = {
 };
 export interface CpuTune extends Model<typeof cputune> {}
 
+const vcpus = { vcpu: children({ id: int, enabled: yesNo, hotpluggable: yesNo }) };
+export interface Vcpus extends Model<typeof vcpus> {}
+
 const memoryMode = word('strict', 'preferred', 'interleave', 'restrictive');
 const numatune = {
   memory: child({ mode: memoryMode, nodeset: text }),
@@ -164,7 +167,7 @@ export const DOMAIN = {
   memoryBacking: child(memoryBacking),
   cpu: child(cpu),
   vcpu: child({ placement: word('static', 'auto'), current: int, value: content(int) }),
-  vcpus: child({ vcpu: children({ id: int, enabled: yesNo, hotpluggable: yesNo }) }),
+  vcpus: child(vcpus),
   iothreads: leaf(int),
   cputune: child(cputune),
   numatune: child(numatune),

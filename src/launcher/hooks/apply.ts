@@ -1,6 +1,14 @@
 // Hands the domain that is about to be defined to whoever may change it. Called before a guest starts and on the target of its migration.
 import type { VirtualMachineInstance } from '../../api/index.js';
-import { type DeviceChange, describeDomain, describeLive, planDeviceChanges, reportDevices } from '../../core/converter/index.js';
+import {
+  type DeviceChange,
+  describeDomain,
+  describeLive,
+  domainFromXml,
+  domainToXml,
+  planDeviceChanges,
+  reportDevices,
+} from '../../core/converter/index.js';
 import type { PreparedDomain } from '../prepare/domain.js';
 import type { HookedDomain } from './domain-xml.js';
 import type { Hooks } from './hooks.js';
@@ -19,9 +27,10 @@ export interface DomainChangers {
 
 async function changed(
   { hooks, plugins }: DomainChangers,
-  { tree }: PreparedDomain,
+  { domain }: PreparedDomain,
   vmi: VirtualMachineInstance,
 ): Promise<HookedDomain | undefined> {
+  const tree = domainToXml(domain);
   const hooked = await hooks?.onDefineDomain(tree, vmi);
   return plugins ? plugins(tree, hooked) : hooked;
 }
@@ -30,16 +39,17 @@ export async function applyHooks(changers: DomainChangers, prepared: PreparedDom
   const hooked = await changed(changers, prepared, vmi);
   if (hooked === undefined) return { prepared, undoings: [] };
   const { tree, xml } = hooked;
+  const domain = domainFromXml(tree);
   return {
     prepared: {
       ...prepared,
-      tree,
+      domain,
       xml,
-      type: describeDomain(tree).type,
+      type: describeDomain(domain).type,
       // A hook may have written it in another unit.
-      memoryBytes: describeLive(tree).memoryBytes ?? prepared.memoryBytes,
-      devices: reportDevices(tree),
+      memoryBytes: describeLive(domain).memoryBytes ?? prepared.memoryBytes,
+      devices: reportDevices(domain),
     },
-    undoings: planDeviceChanges(vmi, prepared.tree, tree),
+    undoings: planDeviceChanges(vmi, prepared.domain, domain),
   };
 }

@@ -1,7 +1,7 @@
 // Domains and cloud-init data on their way to a hook and back.
 import { describe, expect, it } from 'vitest';
 import { guest } from '../../../test/builders/domain.js';
-import { parseXml, planDeviceChanges } from '../../core/converter/index.js';
+import { parseXml, planDeviceChanges, readDomain } from '../../core/converter/index.js';
 import { type CloudInitIso, renderCloudInit } from '../../core/storage/index.js';
 import { cloudInitForHooks, cloudInitOfHook } from './cloud-init.js';
 import { domainForHooks, domainOfHook } from './domain-xml.js';
@@ -44,7 +44,7 @@ describe('a domain', () => {
     ['something else', '<network/>', 'begins with "<network/>"'],
     ['an element beside it', `<domains></domains>`, 'begins with "<domains>'],
     ['half of it', '<domain><name>ns_vm</name>', 'the XML that it gave back cannot be read'],
-    ['crossed tags', '<domain><name>ns_vm</domain></name>', 'the XML that it gave back ends <name> by </domain>'],
+    ['crossed tags', '<domain><name>ns_vm</domain></name>', 'the XML that it gave back cannot be read: it ends <name> by </domain>'],
     ['another name', `<domain><name>x</name><uuid>${UUID}</uuid></domain>`, 'changed the name of the domain from ns_vm to x'],
     ['no UUID', '<domain><name>ns_vm</name></domain>', `changed the UUID of the domain from ${UUID} to nothing`],
   ])('is refused: %s', (_, answer, message) => {
@@ -127,7 +127,7 @@ describe('later synchronisations', () => {
     `<interface type='ethernet'><target dev='tap-${name}'/><link state='${state}'/><alias name='ua-${name}'/></interface>`;
   const disk = (name: string, path: string): string =>
     `<disk type='file' device='disk'><source file='${path}'/><target dev='x' bus='virtio'/><alias name='ua-${name}'/></disk>`;
-  const tree = (devices: string) => parseXml(`<domain><devices>${devices}</devices></domain>`);
+  const tree = (devices: string) => readDomain(`<domain><devices>${devices}</devices></domain>`);
   const vmi = guest({});
   const short = (wanted: string, live: string, given: string, made: string): string[] => {
     const undoings = planDeviceChanges(vmi, tree(given), tree(made));

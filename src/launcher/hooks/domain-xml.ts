@@ -1,7 +1,7 @@
 // The domain as hooks get it and give it back. Scripts cut into the text, so it is written as launchers have always written it: no element is
 // closed at once, and the tables of the board and the chassis are there even when nothing is in them. Pure.
 import { KvError } from '../../base/errors.js';
-import { childOf, childrenOf, el, nodeAt, parseXml, renderXml, type XmlNode } from '../../core/converter/index.js';
+import { childOf, childrenOf, parseXml, renderXml, type XmlNode } from '../../core/converter/index.js';
 import { text } from './text.js';
 
 export interface HookedDomain {
@@ -15,7 +15,10 @@ const SYSINFO_TABLES = ['system', 'bios', 'baseBoard', 'chassis'] as const;
 function withAllTables(node: XmlNode): XmlNode {
   if (node.tag !== 'sysinfo') return node;
   const others = node.children.filter(({ tag }) => !SYSINFO_TABLES.some((table) => table === tag));
-  return { ...node, children: [...SYSINFO_TABLES.map((table) => childOf(node, table) ?? el(table)), ...others] };
+  return {
+    ...node,
+    children: [...SYSINFO_TABLES.map((table) => childOf(node, table) ?? { tag: table, attrs: {}, children: [] }), ...others],
+  };
 }
 
 const openClosed = (xml: string): string => xml.replace(/<([\w:.-]+)((?:\s+[\w:.-]+="[^"]*")*)\s*\/>/g, '<$1$2></$1>');
@@ -43,6 +46,6 @@ function requireSame(what: string, before: string | undefined, after: string | u
 
 /** libvirt takes it from the SMBIOS tables where the domain itself names none. */
 function uuidOf(domain: XmlNode): string | undefined {
-  const entries = childrenOf(nodeAt(domain, 'sysinfo', 'system'), 'entry');
+  const entries = childrenOf(childOf(childOf(domain, 'sysinfo'), 'system'), 'entry');
   return childOf(domain, 'uuid')?.text ?? entries.find(({ attrs }) => attrs.name === 'uuid')?.text;
 }

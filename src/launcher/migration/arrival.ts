@@ -1,6 +1,6 @@
 // What the target of a migration concludes from libvirt's words and the VMI's. Pure.
 import type { VirtualMachineInstance } from '../../api/index.js';
-import { childOf, deviceName, devicesOf, disksToCopy, renderXml, type XmlNode } from '../../core/converter/index.js';
+import { type DomainModel, deviceName, disksToCopy, renderDevice, withLink } from '../../core/converter/index.js';
 import type { StateReport } from '../../libvirt/index.js';
 import type { VmiOptions } from '../../rpc/index.js';
 
@@ -26,7 +26,7 @@ export interface Misfit {
 }
 
 /** Images that the launcher makes and that are copied all the same, with the size that was written down for them where the guest runs. */
-export function misfits(domain: XmlNode, vmi: VirtualMachineInstance): Misfit[] {
+export function misfits(domain: DomainModel, vmi: VirtualMachineInstance): Misfit[] {
   const sizes = new Map((vmi.status?.volumeStatus ?? []).flatMap(({ name, size }) => (size === undefined ? [] : [[name, size] as const])));
   return disksToCopy(domain, vmi).flatMap(({ name = '', path }) => {
     const bytes = sizes.get(name);
@@ -39,14 +39,9 @@ export function interfacesToRelink(sent: VmiOptions | undefined): ReadonlySet<st
   return new Set(entries.flatMap(([name, migration]) => (migration?.Method === LINK_REFRESH ? [name] : [])));
 }
 
-const withLink = (node: XmlNode, state: 'up' | 'down'): XmlNode => ({
-  ...node,
-  children: [...node.children.filter(({ tag }) => tag !== 'link'), { tag: 'link', attrs: { state }, children: [] }],
-});
-
 /** The elements that take an interface's link away and bring it back. One that is down on purpose stays so. */
-export function relinked(domain: XmlNode, names: ReadonlySet<string>): { readonly down: string; readonly up: string }[] {
-  return devicesOf(domain, 'interface')
-    .filter((node) => names.has(deviceName(node) ?? '') && childOf(node, 'link')?.attrs.state !== 'down')
-    .map((node) => ({ down: renderXml(withLink(node, 'down')), up: renderXml(withLink(node, 'up')) }));
+export function relinked({ devices }: DomainModel, names: ReadonlySet<string>): { readonly down: string; readonly up: string }[] {
+  return (devices?.interface ?? [])
+    .filter((each) => names.has(deviceName(each) ?? '') && each.link?.state !== 'down')
+    .map((each) => ({ down: renderDevice('interface', withLink(each, 'down')), up: renderDevice('interface', withLink(each, 'up')) }));
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MigrationReport } from '../../api/domain-report.js';
 import type { VirtualMachineInstance } from '../../api/index.js';
-import { parseXml } from '../../core/converter/index.js';
+import { readDomain } from '../../core/converter/index.js';
 import { readMigrationOptions } from '../../core/migration/options.js';
 import { type CrossingFacts, functionsToUnplug, hasHostDevices, optionsFor, planCrossing } from './crossing.js';
 import { type Ending, isUnderWay, outcomeOf } from './outcome.js';
@@ -16,7 +16,7 @@ const XML = '<domain><uid>u1</uid></domain>';
 const facts = (wire: object = {}, patch: Partial<CrossingFacts> = {}): CrossingFacts => ({
   vmi: vmi(),
   options: readMigrationOptions(wire),
-  destination: parseXml(XML),
+  destination: readDomain(XML),
   copied: [],
   isPaused: false,
   libvirtVersion: 11_003_000,
@@ -95,13 +95,13 @@ describe('optionsFor', () => {
     ['kvm', given],
     ['qemu', readMigrationOptions({ AllowAutoConverge: true })],
   ])('%s', (type, expected) => {
-    expect(optionsFor(parseXml(`<domain type="${type}"/>`), given)).toEqual(expected);
+    expect(optionsFor(readDomain(`<domain type="${type}"/>`), given)).toEqual(expected);
   });
 });
 
 describe('devices of the host', () => {
   const domain = (...names: string[]) =>
-    parseXml(`<domain><devices>${names.map((name) => `<hostdev><alias name="${name}"/></hostdev>`).join('')}</devices></domain>`);
+    readDomain(`<domain><devices>${names.map((name) => `<hostdev><alias name="${name}"/></hostdev>`).join('')}</devices></domain>`);
 
   it.each<[string, string[], number, boolean]>([
     ['none', [], 0, false],

@@ -1,6 +1,6 @@
 // What libvirt is told to do for one migration: where to, by which sockets, with which flags and parameters. Pure; source.ts carries it out.
 import type { VirtualMachineInstance } from '../../api/index.js';
-import { type CopiedDisk, childrenOf, devicesOf, renderXml, type XmlNode } from '../../core/converter/index.js';
+import { type CopiedDisk, type DomainHostDevice, type DomainModel, deviceName, renderDomain } from '../../core/converter/index.js';
 import { channelSocket } from '../../core/migration/channels.js';
 import type { MigrationOptions } from '../../core/migration/options.js';
 import type { MigrateFlag, ParamValues } from '../../libvirt/index.js';
@@ -9,7 +9,7 @@ export interface CrossingFacts {
   readonly vmi: VirtualMachineInstance;
   readonly options: MigrationOptions;
   /** As it shall be on the other side. */
-  readonly destination: XmlNode;
+  readonly destination: DomainModel;
   readonly copied: readonly CopiedDisk[];
   readonly isPaused: boolean;
   /** 11003000 is 11.3.0. */
@@ -31,8 +31,8 @@ const DETECTS_ZEROES = 10_009_000;
  * An emulated guest goes over one connection: QEMU tracks its writes less strictly, and with several connections it was seen to hang once it had
  * arrived. It is slower than any network anyway.
  */
-export function optionsFor({ attrs }: XmlNode, options: MigrationOptions): MigrationOptions {
-  if (attrs.type === 'kvm') return options;
+export function optionsFor({ type }: DomainModel, options: MigrationOptions): MigrationOptions {
+  if (type === 'kvm') return options;
   const { threads: _threads, compression: _compression, ...rest } = options;
   return rest;
 }
@@ -60,8 +60,8 @@ function nameThere({ metadata, status }: VirtualMachineInstance): string {
   return isOther ? `${domainNamespace}_${domainName}` : `${metadata.namespace}_${metadata.name}`;
 }
 
-function xmlThere(destination: XmlNode, { metadata, status }: VirtualMachineInstance): string {
-  const xml = renderXml(destination);
+function xmlThere(destination: DomainModel, { metadata, status }: VirtualMachineInstance): string {
+  const xml = renderDomain(destination);
   const uid = status?.migrationState?.targetState?.virtualMachineInstanceUID;
   return uid === undefined || uid === '' || !metadata.uid ? xml : xml.replaceAll(metadata.uid, uid);
 }
@@ -95,9 +95,10 @@ export function planCrossing({ vmi, options, destination, copied, isPaused, libv
   };
 }
 
+const isFunction = (device: DomainHostDevice): boolean => deviceName(device)?.startsWith('sriov-') === true;
+
 /** PCI functions that the guest must give back before it can move; it gets others where it goes. */
-export const functionsToUnplug = (domain: XmlNode): XmlNode[] =>
-  devicesOf(domain, 'hostdev').filter((device) => childrenOf(device, 'alias').some(({ attrs }) => attrs.name?.startsWith('ua-sriov-')));
+export const functionsToUnplug = ({ devices }: DomainModel): DomainHostDevice[] => (devices?.hostdev ?? []).filter(isFunction);
 
 /** Devices of the host that move with the guest, such as virtual GPUs. */
-export const hasHostDevices = (domain: XmlNode): boolean => devicesOf(domain, 'hostdev').length > functionsToUnplug(domain).length;
+export const hasHostDevices = ({ devices }: DomainModel): boolean => devices?.hostdev?.some((device) => !isFunction(device)) === true;

@@ -8,7 +8,7 @@ import {
   destinationDomain,
   disksToCopy,
   type HostTopology,
-  parseXml,
+  readDomain,
 } from '../../core/converter/index.js';
 import type { MigrationOptions } from '../../core/migration/options.js';
 import { movingVolumes } from '../../core/migration/volumes.js';
@@ -60,9 +60,9 @@ async function sizesOf(
 
 export async function prepareDeparture(handle: Domain, { vmi, options, sizeOf, ...rest }: DepartureInput): Promise<Departure> {
   const { state } = await handle.state();
-  const live = parseXml(await handle.xml());
+  const live = readDomain(await handle.xml());
   // Without what only this host knows; libvirt compares it with what arrives there.
-  const migratable = parseXml(await handle.xml({ migratable: true }));
+  const migratable = readDomain(await handle.xml({ migratable: true }));
   const copied = disksToCopy(migratable, vmi);
   const { total, byName } = await sizesOf(copied, sizeOf);
   const moving = movingVolumes(vmi);

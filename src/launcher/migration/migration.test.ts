@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { DOMAIN, domainXml, type FakeLauncherParts, fakeLauncherParts, guestVmi } from '../../../test/fakes/fake-launcher-parts.js';
 import type { VirtualMachineInstance } from '../../api/index.js';
-import { parseXml } from '../../core/converter/index.js';
+import { readDomain } from '../../core/converter/index.js';
 import { hasArrived, interfacesToRelink, isPausedByUser, misfits, relinked } from './arrival.js';
 
 const POLL = { interval: 5, timeout: 3_000 };
@@ -213,18 +213,18 @@ describe('an arrival', () => {
     ];
     const volumeStatus = ['init', 'root', 'conf'].map((name) => ({ name, target: name, size: 4096 }));
     const vmi = { ...guestVmi(), status: { volumeStatus } };
-    expect(misfits(parseXml(domainXml(devices.join(''))), vmi)).toEqual([{ name: 'init', path: '/c/noCloud.iso', bytes: 4096 }]);
+    expect(misfits(readDomain(domainXml(devices.join(''))), vmi)).toEqual([{ name: 'init', path: '/c/noCloud.iso', bytes: 4096 }]);
   });
 
   it('takes a link away and brings it back, where a plugin wants that', () => {
     const names = interfacesToRelink({ interfaceMigration: { net: { Method: 'link-refresh' }, other: { Method: '' } } });
     expect([...names]).toEqual(['net']);
     const iface = (name: string, link = ''): string => `<interface>${link}<alias name="ua-${name}"/></interface>`;
-    const domain = parseXml(domainXml(iface('net') + iface('other')));
+    const domain = readDomain(domainXml(iface('net') + iface('other')));
     expect(relinked(domain, names).map(({ down, up }) => [/<link.*/.exec(down)?.[0], /<link.*/.exec(up)?.[0]])).toEqual([
       ['<link state="down"/>', '<link state="up"/>'],
     ]);
-    expect(relinked(parseXml(domainXml(iface('net', '<link state="down"/>'))), names)).toEqual([]);
+    expect(relinked(readDomain(domainXml(iface('net', '<link state="down"/>'))), names)).toEqual([]);
     expect([...interfacesToRelink(undefined)]).toEqual([]);
   });
 

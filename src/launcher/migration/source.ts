@@ -6,7 +6,7 @@ import type { VirtualMachineInstance } from '../../api/index.js';
 import { metaTime, sleep } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { KvError, messageOf } from '../../base/errors.js';
-import { deviceName, renderXml } from '../../core/converter/index.js';
+import { deviceName, renderDevice } from '../../core/converter/index.js';
 import { readMigrationOptions } from '../../core/migration/options.js';
 import type { Domain } from '../../libvirt/index.js';
 import { blockDeviceBytes } from '../../linux/block-device.js';
@@ -181,7 +181,7 @@ export class MigrationSource {
     const functions = functionsToUnplug(await readLive(handle));
     for (const device of functions) {
       flight.hasUnplugged = true;
-      await handle.detachDevice(renderXml(device), { live: true, config: true });
+      await handle.detachDevice(renderDevice('hostdev', device), { live: true, config: true });
     }
     while (functions.length > 0) {
       const left = functionsToUnplug(await readLive(handle)).map(deviceName);

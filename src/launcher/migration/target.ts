@@ -6,7 +6,7 @@ import { metaTime, sleep } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { KvError, messageOf } from '../../base/errors.js';
 import { atStep } from '../../base/steps.js';
-import { describeLive, parseXml } from '../../core/converter/index.js';
+import { describeLive, readDomain } from '../../core/converter/index.js';
 import { channelSocket, MIGRATION_SOCKETS_DIR } from '../../core/migration/channels.js';
 import type { StateReport } from '../../libvirt/index.js';
 import type { Run } from '../../linux/exec.js';
@@ -105,7 +105,7 @@ export class MigrationTarget {
     const { prepared, undoings } = await applyHooks({ hooks, plugins }, made, vmi);
     record.undoings = undoings;
     record.prepared = { type: prepared.type, memoryBytes: prepared.memoryBytes, devices: prepared.devices };
-    const recorded = misfits(prepared.tree, vmi);
+    const recorded = misfits(prepared.domain, vmi);
     record.isoSizes = { ...prepared.isoSizes, ...Object.fromEntries(recorded.map(({ name, bytes }) => [name, bytes])) };
     await Promise.all([
       ...recorded.map(({ path, bytes }) => resize(path, bytes)),
@@ -165,7 +165,7 @@ export class MigrationTarget {
   async #welcome(): Promise<void> {
     const { ctx, session, domain, record, catchUp } = this.#deps;
     const xml = await session.withDomain(domain, (handle) => handle.xml()).catch(() => undefined);
-    const { machineType } = xml === undefined ? {} : describeLive(parseXml(xml));
+    const { machineType } = xml === undefined ? {} : describeLive(readDomain(xml));
     if (machineType !== undefined) record.machineType = machineType;
     const state = record.vmi?.status?.migrationState;
     const uid = state?.targetState?.migrationUID ?? state?.migrationUid ?? '';
@@ -199,7 +199,7 @@ export class MigrationTarget {
     const names = interfacesToRelink(sent);
     if (names.size === 0) return;
     await session.withDomain(domain, async (handle) => {
-      for (const { down, up } of relinked(parseXml(await handle.xml()), names)) {
+      for (const { down, up } of relinked(readDomain(await handle.xml()), names)) {
         await handle.updateDevice(down, { live: true, config: true });
         await sleep(ctx.clock, RELINK_MS, ctx.signal);
         await handle.updateDevice(up, { live: true, config: true });

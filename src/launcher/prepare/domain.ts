@@ -5,7 +5,14 @@ import type { VirtualMachineInstance } from '../../api/index.js';
 import { allOrFirstError } from '../../base/all.js';
 import type { Ctx } from '../../base/context.js';
 import { atStep } from '../../base/steps.js';
-import { buildDomain, type DomainFacts, describeDomain, renderXml, reportDevices, type XmlNode } from '../../core/converter/index.js';
+import {
+  buildDomain,
+  type DomainFacts,
+  type DomainModel,
+  describeDomain,
+  renderDomain,
+  reportDevices,
+} from '../../core/converter/index.js';
 import type { LauncherInterface } from '../../core/network/caches.js';
 import type { Run } from '../../linux/exec.js';
 import type { VmiOptions } from '../../rpc/index.js';
@@ -19,7 +26,7 @@ import { linksOf, readInterfaces, requireLinks } from './network.js';
 import { findBlockVolumes, probeDisks, readIsoSizes, withoutAwaited } from './probe.js';
 
 export interface PreparedDomain {
-  readonly tree: XmlNode;
+  readonly domain: DomainModel;
   readonly xml: string;
   readonly type: string;
   readonly memoryBytes: number;
@@ -47,7 +54,7 @@ function judging(facts: DomainFacts, { isRunning }: PrepareTools): DomainFacts {
   return rest;
 }
 
-async function convert(ctx: Ctx, tools: PrepareTools, vmi: VirtualMachineInstance, facts: DomainFacts): Promise<XmlNode> {
+async function convert(ctx: Ctx, tools: PrepareTools, vmi: VirtualMachineInstance, facts: DomainFacts): Promise<DomainModel> {
   const draft = buildDomain(vmi, facts);
   const { disks, memoryBytes } = describeDomain(draft);
   if (tools.isRunning !== true && tools.isArriving !== true) await growImages(ctx, tools.run, vmi, disks);
@@ -85,8 +92,8 @@ export async function prepareDomain(
   // What the node agent made a tap for is attached to it, whether or not it says so again.
   const taps = Object.fromEntries(Object.keys(links).map((name) => [name, 'tap']));
   const interfaceAttachments = { ...taps, ...facts.interfaceAttachments };
-  const tree = await convert(ctx, tools, vmi, { ...judging(facts, tools), ...disks, links, interfaceAttachments });
-  const { type, memoryBytes, disks: described } = describeDomain(tree);
+  const domain = await convert(ctx, tools, vmi, { ...judging(facts, tools), ...disks, links, interfaceAttachments });
+  const { type, memoryBytes, disks: described } = describeDomain(domain);
   const isoSizes = await readIsoSizes(described);
-  return { tree, xml: renderXml(tree), type, memoryBytes, devices: reportDevices(tree), interfaces, isoSizes };
+  return { domain, xml: renderDomain(domain), type, memoryBytes, devices: reportDevices(domain), interfaces, isoSizes };
 }

@@ -1,10 +1,9 @@
 // How the reference spells what our domains spell as libvirt's schema wants it. The recording was made without libvirt, which forgives each of
 // these; the comparison does not. Every rule is one kind of difference, applied to the finished tree; none adds or removes a device.
 import type { Devices, Disk, VirtualMachineInstance, VolumeStatus } from '../../../src/api/index.js';
-import { childOf, type XmlNode } from '../../../src/core/converter/index.js';
+import type { XmlNode } from '../../../src/core/converter/index.js';
 import { busOf } from '../../../src/core/converter/io-threads.js';
 import { nameDisks } from '../../../src/core/converter/steps/disk-names.js';
-import { textEl } from '../../../src/core/converter/xml.js';
 import { claimBytes } from '../../../src/core/storage/disk-images.js';
 
 type Rewrite = (node: XmlNode, vmi: VirtualMachineInstance) => XmlNode;
@@ -54,7 +53,7 @@ const without = (node: XmlNode, name: string): XmlNode => ({
   attrs: Object.fromEntries(Object.entries(node.attrs).filter(([key]) => key !== name)),
 });
 
-const nameOf = (node: XmlNode): string => childOf(node, 'alias')?.attrs.name?.replace(/^ua-/, '') ?? '';
+const nameOf = (node: XmlNode): string => node.children.find(({ tag }) => tag === 'alias')?.attrs.name?.replace(/^ua-/, '') ?? '';
 
 const mapChild = (node: XmlNode, tag: string, change: (child: XmlNode) => XmlNode): XmlNode => ({
   ...node,
@@ -95,6 +94,8 @@ function withVolumeName(node: XmlNode, { spec, status }: VirtualMachineInstance)
 const statusOf = (statuses: readonly VolumeStatus[] | undefined, name: string): VolumeStatus | undefined =>
   statuses?.find((each) => each.name === name);
 
+const sizeNode = (tag: string, value: unknown): XmlNode => ({ tag, attrs: {}, children: [], text: String(value) });
+
 /** Elements of the reference's own that tell its launcher how far an image may grow; ours reads the status. */
 function withSizes(node: XmlNode, { spec, status }: VirtualMachineInstance): XmlNode {
   const name = nameOf(node);
@@ -103,8 +104,8 @@ function withSizes(node: XmlNode, { spec, status }: VirtualMachineInstance): Xml
   if (!info || !(disk?.disk ?? disk?.lun)) return node;
   const hasBoth = info.capacity?.storage !== undefined && info.requests?.storage !== undefined;
   const sizes = [
-    ...(info.filesystemOverhead === undefined ? [] : [textEl('filesystemOverhead', info.filesystemOverhead)]),
-    ...(hasBoth ? [textEl('capacity', claimBytes(info))] : []),
+    ...(info.filesystemOverhead === undefined ? [] : [sizeNode('filesystemOverhead', info.filesystemOverhead)]),
+    ...(hasBoth ? [sizeNode('capacity', claimBytes(info))] : []),
   ];
   return { ...node, children: [...node.children, ...sizes] };
 }

@@ -3,6 +3,7 @@ import type { VirtualMachineInstance } from '../../../src/api/index.js';
 import {
   buildDomain,
   type DomainFacts,
+  domainToXml,
   type HostTopology,
   PLAIN_FACTS,
   renderXml,
@@ -49,7 +50,7 @@ const EMULATORS = ['x86_64', 'aarch64', 's390x'].map((arch) => `/usr/bin/qemu-sy
 
 export function answer(testCase: OracleCase): unknown {
   const vmi = testCase.object as VirtualMachineInstance;
-  return { xml: renderXml(asRecorded(buildDomain(vmi, factsOf(vmi, testCase)), vmi)) };
+  return { xml: renderXml(asRecorded(domainToXml(buildDomain(vmi, factsOf(vmi, testCase))), vmi)) };
 }
 
 export function factsOf(vmi: VirtualMachineInstance, testCase: OracleCase): DomainFacts {

@@ -1,6 +1,6 @@
 // The guest agent's channel as libvirt describes it.
 import { expect, it } from 'vitest';
-import { parseXml } from '../parse-xml.js';
+import { readDomain } from '../domain-xml.js';
 import { describeLive } from './live-domain.js';
 
 const channel = (name: string, state: string): string =>
@@ -11,4 +11,4 @@ it.each([
   [channel('org.qemu.guest_agent.0', 'disconnected'), false],
   [channel('other', 'connected'), false],
   ['<domain/>', false],
-])('agent of %s', (xml, expected) => expect(describeLive(parseXml(xml)).isAgentConnected).toBe(expected));
+])('agent of %s', (xml, expected) => expect(describeLive(readDomain(xml)).isAgentConnected).toBe(expected));

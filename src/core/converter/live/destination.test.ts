@@ -1,8 +1,8 @@
 // What of a domain differs on the node that its guest moves to.
 import { describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../../api/index.js';
-import { parseXml } from '../parse-xml.js';
-import { renderXml } from '../xml.js';
+import type { Domain } from '../domain.js';
+import { readDomain, renderDomain } from '../domain-xml.js';
 import { destinationDomain, disksToCopy } from './destination.js';
 
 const alias = (name: string): string => `<alias name="ua-${name}"/>`;
@@ -14,8 +14,8 @@ const DISKS = [
   `<disk type="file" device="disk"><source file="/d/conf.iso"/><target dev="vdc"/><readonly/>${alias('conf')}</disk>`,
   `<disk type="file" device="cdrom"><target dev="sdc"/><readonly/>${alias('empty')}</disk>`,
 ].join('');
-const domain = (devices: string, rest = ''): ReturnType<typeof parseXml> =>
-  parseXml(`<domain><name>n</name>${rest}<devices>${devices}<emulator>qemu</emulator></devices></domain>`);
+const domain = (devices: string, rest = ''): Domain =>
+  readDomain(`<domain><name>n</name>${rest}<devices>${devices}<emulator>qemu</emulator></devices></domain>`);
 
 const vmi = (status: object = {}, cpu: object = {}): VirtualMachineInstance => ({
   metadata: { name: 'web', namespace: 'shop' },
@@ -80,7 +80,7 @@ describe('destinationDomain', () => {
       ),
     ],
   ])('%s', (_title, devices, given, expected) => {
-    expect(renderXml(destinationDomain(domain(devices), given, { sizes }))).toBe(renderXml(domain(expected)));
+    expect(renderDomain(destinationDomain(domain(devices), given, { sizes }))).toBe(renderDomain(domain(expected)));
   });
 
   it('pins dedicated CPUs to those of the target', () => {
@@ -90,9 +90,9 @@ describe('destinationDomain', () => {
     const topology = { cells: [{ id: 0, cpus, distances: [] }] };
     const given = vmi({}, { cores: 2, dedicatedCpuPlacement: true });
     const there = destinationDomain(domain('', pins([1, 2])), given, { sizes, cpuSet: [5, 7], topology });
-    expect(renderXml(there)).toBe(renderXml(domain('', pins([5, 7]))));
-    expect(renderXml(destinationDomain(domain('', pins([1, 2])), vmi(), { sizes, cpuSet: [5, 7] }))).toBe(
-      renderXml(domain('', pins([1, 2]))),
+    expect(renderDomain(there)).toBe(renderDomain(domain('', pins([5, 7]))));
+    expect(renderDomain(destinationDomain(domain('', pins([1, 2])), vmi(), { sizes, cpuSet: [5, 7] }))).toBe(
+      renderDomain(domain('', pins([1, 2]))),
     );
   });
 });

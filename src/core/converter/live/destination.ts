@@ -4,12 +4,14 @@ import type { PersistentVolumeClaimInfo, VirtualMachineInstance } from '../../..
 import { isShared, movingVolumes } from '../../migration/volumes.js';
 import { blockDevice, filesystemImage, hotplugBlockDevice, hotplugImage } from '../../storage/paths.js';
 import { planCpus } from '../cpu-topology.js';
+import type { Domain } from '../domain.js';
+import type { DataElement, DomainDisk } from '../domain-devices.js';
 import type { HostTopology } from '../host-topology.js';
 import { planIoThreads } from '../io-threads.js';
 import { planPlacement } from '../placement.js';
+import { deviceName } from '../steps/device.js';
 import { tuning } from '../steps/tuning.js';
-import { childOf, el, type XmlNode } from '../xml.js';
-import { deviceName, devicesOf, isHotplugged, sourcePath } from './live-domain.js';
+import { isHotplugged, sourcePath } from './live-domain.js';
 
 export interface CopiedDisk {
   /** Of its volume, where it is one of ours. */
@@ -19,12 +21,12 @@ export interface CopiedDisk {
 }
 
 /** Disks whose contents QEMU copies: those that the guest can write and that are not on shared storage. */
-export function disksToCopy(domain: XmlNode, vmi: VirtualMachineInstance): CopiedDisk[] {
+export function disksToCopy({ devices }: Domain, vmi: VirtualMachineInstance): CopiedDisk[] {
   const shared = new Set((vmi.spec.volumes ?? []).filter((volume) => isShared(vmi, volume)).map(({ name }) => name));
-  return devicesOf(domain, 'disk').flatMap((disk): CopiedDisk[] => {
-    const [name, path, target] = [deviceName(disk), sourcePath(disk), childOf(disk, 'target')?.attrs.dev];
-    const isFixed = disk.attrs.device === 'cdrom' || childOf(disk, 'readonly') !== undefined;
-    const isLocal = disk.attrs.type === 'file' || disk.attrs.type === 'block';
+  return (devices?.disk ?? []).flatMap((disk): CopiedDisk[] => {
+    const [name, path, target] = [deviceName(disk), sourcePath(disk), disk.target?.dev];
+    const isFixed = disk.device === 'cdrom' || disk.readonly === true;
+    const isLocal = disk.type === 'file' || disk.type === 'block';
     if (isFixed || !isLocal || path === undefined || target === undefined || (name !== undefined && shared.has(name))) return [];
     return [{ name, target, path }];
   });
@@ -38,65 +40,56 @@ export interface Destination {
   readonly topology?: HostTopology;
 }
 
-export function destinationDomain(domain: XmlNode, vmi: VirtualMachineInstance, to: Destination): XmlNode {
-  const moved = withDevices(domain, (device) => (device.tag === 'disk' ? movedDisk(device, vmi, to.sizes) : device));
+export function destinationDomain(domain: Domain, vmi: VirtualMachineInstance, to: Destination): Domain {
+  const { devices } = domain;
+  const moved: Domain = {
+    ...domain,
+    devices: devices && { ...devices, disk: devices.disk?.map((disk) => movedDisk(disk, vmi, to.sizes)) },
+  };
   return to.cpuSet === undefined || vmi.spec.domain.cpu?.dedicatedCpuPlacement !== true ? moved : retuned(moved, vmi, to);
 }
 
-function withDevices(domain: XmlNode, change: (device: XmlNode) => XmlNode): XmlNode {
-  const children = domain.children.map((child) => (child.tag === 'devices' ? { ...child, children: child.children.map(change) } : child));
-  return { ...domain, children };
-}
+type Kind = 'file' | 'block';
+const kindOf = (info: PersistentVolumeClaimInfo | undefined): Kind | undefined =>
+  info?.volumeMode === undefined ? undefined : info.volumeMode === 'Block' ? 'block' : 'file';
 
-const modeOf = (info: PersistentVolumeClaimInfo | undefined): string | undefined => info?.volumeMode;
-
-function movedDisk(disk: XmlNode, vmi: VirtualMachineInstance, sizes: ReadonlyMap<string, bigint>): XmlNode {
+/** Changes the place where the data lies: behind an overlay that tracks changes it is the overlay's data store. */
+function movedDisk(disk: DomainDisk, vmi: VirtualMachineInstance, sizes: ReadonlyMap<string, bigint>): DomainDisk {
   const name = deviceName(disk);
   if (name === undefined || !movingVolumes(vmi).has(name)) return disk;
   const claims = vmi.status?.migratedVolumes?.find(({ volumeName }) => volumeName === name);
-  const from = modeOf(claims?.sourcePVCInfo);
-  const to = modeOf(claims?.destinationPVCInfo);
-  const isOther = from !== undefined && to !== undefined && from !== to;
-  const path = to === 'Block' ? devicePath(disk, name) : imagePath(disk, name);
-  return withData(
-    disk,
-    (source) => sliced(isOther ? otherSource(source, to === 'Block', path) : source, sizes.get(name)),
-    isOther ? to : undefined,
-  );
+  const [from, to] = [kindOf(claims?.sourcePVCInfo), kindOf(claims?.destinationPVCInfo)];
+  const kind = from === undefined || from === to ? undefined : to;
+  const place = kind && placeOf(disk, name, kind);
+  const type = kind && { type: kind };
+  const moved = <S extends DataElement>(source: S | undefined): S | undefined =>
+    source && sliced(place ? elsewhere(source, place) : source, sizes.get(name));
+  const { source } = disk;
+  const store = source?.dataStore;
+  if (store === undefined) return { ...disk, ...type, source: moved(source) };
+  return { ...disk, source: { ...source, dataStore: { ...store, ...type, source: moved(store.source) } } };
 }
 
-const devicePath = (disk: XmlNode, name: string): string => (isHotplugged(disk) ? hotplugBlockDevice(name) : blockDevice(name));
-const imagePath = (disk: XmlNode, name: string): string => (isHotplugged(disk) ? hotplugImage(name) : filesystemImage(name));
+type Place = Pick<DataElement, 'file' | 'dev'>;
 
-/** Changes the place where the data lies: behind an overlay that tracks changes it is the overlay's data store. */
-function withData(disk: XmlNode, change: (source: XmlNode) => XmlNode, mode: string | undefined): XmlNode {
-  const type = mode === undefined ? {} : { type: mode === 'Block' ? 'block' : 'file' };
-  const source = childOf(disk, 'source');
-  const store = childOf(source, 'dataStore');
-  const inside = (node: XmlNode): XmlNode => ({
-    ...node,
-    children: node.children.map((child) => (child.tag === 'source' ? change(child) : child)),
-  });
-  if (store === undefined) return { ...inside(disk), attrs: { ...disk.attrs, ...type } };
-  const changed = { ...inside(store), attrs: { ...store.attrs, ...type } };
-  const outer = (node: XmlNode): XmlNode => ({ ...node, children: node.children.map((child) => (child === store ? changed : child)) });
-  return { ...disk, children: disk.children.map((child) => (child === source ? outer(child) : child)) };
+function placeOf(disk: DomainDisk, name: string, kind: Kind): Place {
+  const isPlugged = isHotplugged(disk);
+  if (kind === 'block') return { dev: isPlugged ? hotplugBlockDevice(name) : blockDevice(name) };
+  return { file: isPlugged ? hotplugImage(name) : filesystemImage(name) };
 }
 
-function otherSource({ attrs, ...source }: XmlNode, isBlock: boolean, path: string): XmlNode {
-  const { file: _file, dev: _dev, ...rest } = attrs;
-  return { ...source, attrs: { ...(isBlock ? { dev: path } : { file: path }), ...rest } };
+function elsewhere<S extends DataElement>({ file: _file, dev: _dev, ...rest }: S, place: Place): S {
+  return { ...place, ...rest } as S;
 }
 
 /** The claim that it moves to may be larger: the guest's disk stays as large as it is. */
-function sliced(source: XmlNode, bytes: bigint | undefined): XmlNode {
-  if (bytes === undefined || childOf(source, 'slices') !== undefined) return source;
-  return { ...source, children: [...source.children, el('slices', {}, [el('slice', { type: 'storage', offset: 0, size: bytes })])] };
+function sliced<S extends DataElement>(source: S, size: bigint | undefined): S {
+  if (size === undefined || source.slices !== undefined) return source;
+  const slices: DataElement['slices'] = { slice: [{ type: 'storage', offset: 0n, size }] };
+  return { ...source, slices };
 }
 
-const PINS: ReadonlySet<string> = new Set(['cputune', 'numatune']);
-
-function retuned(domain: XmlNode, vmi: VirtualMachineInstance, { cpuSet = [], topology }: Destination): XmlNode {
+function retuned(domain: Domain, vmi: VirtualMachineInstance, { cpuSet = [], topology }: Destination): Domain {
   const ioThreads = planIoThreads(vmi.spec.domain);
   const placement = planPlacement({
     vmi,
@@ -104,7 +97,10 @@ function retuned(domain: XmlNode, vmi: VirtualMachineInstance, { cpuSet = [], to
     ioThreads,
     facts: { cpuSet, ...(topology ? { topology } : {}) },
   });
-  const { elements = [] } = tuning.render({ ioThreads, placement });
-  const pins = new Map(elements.filter(({ tag }) => PINS.has(tag)).map((element) => [element.tag, element]));
-  return { ...domain, children: domain.children.map((child) => pins.get(child.tag) ?? child) };
+  const { cputune, numatune } = tuning.render({ ioThreads, placement });
+  return {
+    ...domain,
+    cputune: domain.cputune && (cputune ?? domain.cputune),
+    numatune: domain.numatune && (numatune ?? domain.numatune),
+  };
 }

@@ -2,9 +2,11 @@
 // shall have is requested and follows when the guest gives it back or takes it. Pure.
 import type { VirtualMachineInstance } from '../../../api/index.js';
 import { KvError } from '../../../base/errors.js';
+import type { Domain } from '../domain.js';
+import type { MemoryDevice, Size } from '../domain-devices.js';
+import { renderDevice } from '../domain-xml.js';
 import { bytesOf } from '../memory-size.js';
-import { childOf, el, renderXml, textEl, type XmlNode } from '../xml.js';
-import { bytesIn, devicesOf } from './live-domain.js';
+import { bytesIn } from './live-domain.js';
 
 export interface MemoryChange {
   readonly kind: 'attach' | 'update';
@@ -15,10 +17,11 @@ export interface MemoryChange {
 /** As large as the pages that back the guest: QEMU hands memory over in such blocks. */
 const BLOCK = 2n * 1024n ** 2n;
 const LARGE_BLOCK = 1024n ** 3n;
-const BYTES = { unit: 'b' };
+
+const bytes = (value: bigint): Size => ({ unit: 'b', value });
 
 /** undefined when the guest is asked for that much already. */
-export function planMemory(vmi: VirtualMachineInstance, live: XmlNode): MemoryChange | undefined {
+export function planMemory(vmi: VirtualMachineInstance, live: Domain): MemoryChange | undefined {
   const { guest, maxGuest, hugepages } = vmi.spec.domain.memory ?? {};
   const atBoot = vmi.status?.memory?.guestAtBoot;
   if (guest === undefined || maxGuest === undefined || atBoot === undefined) {
@@ -29,22 +32,20 @@ export function planMemory(vmi: VirtualMachineInstance, live: XmlNode): MemoryCh
   if (requested < 0n) {
     throw new KvError('Invalid', `memory.guest ${guest} is less than the VM was started with (${atBoot}); restart the VM to get there`);
   }
-  const device = devicesOf(live, 'memory').find(({ attrs }) => attrs.model === 'virtio-mem');
+  const device = live.devices?.memory?.find(({ model }) => model === 'virtio-mem');
   if (device) return updateOf(device, requested);
   if (requested === 0n) return undefined;
-  const target = el('target', {}, [
-    textEl('size', bytesOf(maxGuest, 'memory.maxGuest') - boot, BYTES),
-    textEl('node', 0),
-    textEl('block', hugepages?.pageSize === '1Gi' ? LARGE_BLOCK : BLOCK, BYTES),
-    textEl('requested', requested, BYTES),
-  ]);
-  return { kind: 'attach', requestedBytes: requested, xml: renderXml(el('memory', { model: 'virtio-mem' }, [target])) };
+  const target: MemoryDevice['target'] = {
+    size: bytes(bytesOf(maxGuest, 'memory.maxGuest') - boot),
+    node: 0,
+    block: bytes(hugepages?.pageSize === '1Gi' ? LARGE_BLOCK : BLOCK),
+    requested: bytes(requested),
+  };
+  return { kind: 'attach', requestedBytes: requested, xml: renderDevice('memory', { model: 'virtio-mem', target }) };
 }
 
-function updateOf(device: XmlNode, requested: bigint): MemoryChange | undefined {
-  const target = childOf(device, 'target');
-  if (bytesIn(childOf(target, 'requested')) === Number(requested)) return undefined;
-  const children = (target?.children ?? []).map((child) => (child.tag === 'requested' ? textEl('requested', requested, BYTES) : child));
-  const changed = { ...device, children: device.children.map((child) => (child.tag === 'target' ? { ...child, children } : child)) };
-  return { kind: 'update', requestedBytes: requested, xml: renderXml(changed) };
+function updateOf(device: MemoryDevice, requested: bigint): MemoryChange | undefined {
+  if (bytesIn(device.target?.requested) === Number(requested)) return undefined;
+  const changed: MemoryDevice = { ...device, target: { ...device.target, requested: bytes(requested) } };
+  return { kind: 'update', requestedBytes: requested, xml: renderDevice('memory', changed) };
 }

@@ -4,8 +4,8 @@ import { factsOf, type GuestParts, guest } from '../../../../test/builders/domai
 import { buildDomain } from '../assemble.js';
 import type { Arch } from '../facts.js';
 
-const convert = (arch: Arch, parts: GuestParts): string =>
-  buildDomain(guest({ ...parts, spec: { architecture: arch } }), factsOf({ hostArch: arch, libvirtVersion: 11_003_000 })).tag;
+const convert = (arch: Arch, parts: GuestParts): string | undefined =>
+  buildDomain(guest({ ...parts, spec: { architecture: arch } }), factsOf({ hostArch: arch, libvirtVersion: 11_003_000 })).name;
 
 const rows: [Arch, string, GuestParts][] = [
   ['arm64', 'clock.timer.hpet', { domain: { clock: { timer: { hpet: {} } } } }],
@@ -27,7 +27,7 @@ const rows: [Arch, string, GuestParts][] = [
 describe('what an architecture lacks', () => {
   it.each(rows)('%s: %s', (arch, field, parts) => {
     expect(() => convert(arch, parts)).toThrow(`spec.domain.${field}: ${arch} guests have no such thing`);
-    expect(convert('amd64', parts)).toBe('domain');
+    expect(convert('amd64', parts)).toBe('default_vm');
   });
 
   it('s390x: a USB device of the node', () => {
@@ -43,6 +43,6 @@ describe('what an architecture lacks', () => {
     ],
     ['s390x', { domain: { features: { acpi: { enabled: false } } }, devices: { inputs: [{ name: 't', type: 'tablet', bus: 'virtio' }] } }],
   ])('%s has the rest', (arch, parts) => {
-    expect(convert(arch, parts)).toBe('domain');
+    expect(convert(arch, parts)).toBe('default_vm');
   });
 });

@@ -135,7 +135,7 @@ describe('what libvirt refuses', () => {
   });
 
   it.each(rows)('is left alone without a libvirt: %s', (_title, parts, facts) => {
-    expect(buildDomain(guest(parts), factsOf(facts)).tag).toBe('domain');
+    expect(buildDomain(guest(parts), factsOf(facts)).name).toBe('default_vm');
   });
 
   it.each<[string, GuestParts, Partial<DomainFacts>]>([
@@ -157,6 +157,6 @@ describe('what libvirt refuses', () => {
       {},
     ],
   ])('takes %s', (_title, parts, facts) => {
-    expect(buildDomain(guest(parts), factsOf({ libvirtVersion: VERSION, ...facts })).tag).toBe('domain');
+    expect(buildDomain(guest(parts), factsOf({ libvirtVersion: VERSION, ...facts })).name).toBe('default_vm');
   });
 });

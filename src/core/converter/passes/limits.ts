@@ -3,14 +3,15 @@
 import type { Disk, Interface } from '../../../api/index.js';
 import { compareQuantities } from '../../../api/quantity.js';
 import { KvError } from '../../../base/errors.js';
+import type { Domain } from '../domain.js';
+import type { Device, DomainDevices, DomainDisk } from '../domain-devices.js';
 import type { Scope } from '../scope.js';
-import { nameOfAlias } from '../steps/device.js';
-import { childOf, childrenOf, type XmlNode } from '../xml.js';
+import { deviceName } from '../steps/device.js';
 import { archFault } from './arch-limits.js';
 import { type Fault, firstOf } from './fault.js';
 import { pciAddresses } from './pci-limits.js';
 
-type Limit = (scope: Scope, devices: XmlNode | undefined) => Fault | undefined;
+type Limit = (scope: Scope, devices: DomainDevices) => Fault | undefined;
 
 /** The first libvirt with TDX guests. */
 const TDX_SINCE = 11_006_000;
@@ -65,47 +66,44 @@ const gpuDisplay: Limit = ({ devices: { autoattachGraphicsDevice, gpus = [] } })
     : undefined;
 };
 
-/** Rules about one disk; `node` is its element. */
-type DiskLimit = (disk: Disk, node: XmlNode) => Fault | undefined;
+/** Rules about one disk, as the VMI has it and as it was made. */
+type DiskLimit = (disk: Disk, made: DomainDisk) => Fault | undefined;
 
 const LUN_BUSES = ['scsi', 'virtio'];
 
 const DISK_LIMITS: readonly DiskLimit[] = [
   ({ disk, lun, cdrom }) =>
     disk || lun || cdrom ? undefined : { field: '', why: 'the disk says neither disk nor lun nor cdrom: set one of them' },
-  ({ lun }, node) =>
-    lun && node.attrs.type !== 'block'
+  ({ lun }, { type }) =>
+    lun && type !== 'block'
       ? { field: '.lun', why: 'only a volume in block mode can be a LUN: set volumeMode Block on its claim, or use disk instead' }
       : undefined,
-  ({ lun }, node) => {
-    const bus = childOf(node, 'target')?.attrs.bus ?? '';
+  ({ lun }, { target }) => {
+    const bus = target?.bus ?? '';
     return lun && !LUN_BUSES.includes(bus) ? { field: '.lun.bus', why: `a LUN cannot be on bus ${bus}: use scsi` } : undefined;
   },
-  ({ cdrom }, node) =>
-    cdrom && childOf(node, 'target')?.attrs.bus === 'virtio'
+  ({ cdrom }, { target }) =>
+    cdrom && target?.bus === 'virtio'
       ? { field: '.cdrom.bus', why: 'a CD-ROM drive cannot be on bus virtio, which nothing can be taken out of: use scsi' }
       : undefined,
-  ({ disk }, node) =>
-    disk?.readonly && childOf(node, 'target')?.attrs.bus === 'sata'
+  ({ disk }, { target }) =>
+    disk?.readonly && target?.bus === 'sata'
       ? { field: '.disk.readonly', why: 'a disk on bus sata cannot be read-only: use bus virtio, or cdrom' }
       : undefined,
-  ({ shareable }, node) =>
-    shareable && childOf(node, 'driver')?.attrs.type !== 'raw'
+  ({ shareable }, { driver }) =>
+    shareable && driver?.type !== 'raw'
       ? { field: '.shareable', why: 'only a raw image can be shared, and this volume is an overlay: use a claim or a data volume' }
       : undefined,
-  ({ io }, node) => {
-    const cache = childOf(node, 'driver')?.attrs.cache ?? '';
+  ({ io }, { driver }) => {
+    const cache = driver?.cache ?? '';
     if (io !== 'native' || cache === '' || cache === 'none') return undefined;
     return { field: '.io', why: `native I/O and cache ${cache} exclude each other: set cache none where the volume allows it` };
   },
 ];
 
-const namedNode = (devices: XmlNode | undefined, tag: string, name: string): XmlNode | undefined =>
-  childrenOf(devices, tag).find((node) => nameOfAlias(childOf(node, 'alias')?.attrs.name) === name);
-
-const disks: Limit = (scope, devices) => {
+const disks: Limit = (scope, { disk: made = [] }) => {
   for (const [i, disk] of (scope.devices.disks ?? []).entries()) {
-    const node = namedNode(devices, 'disk', disk.name);
+    const node = made.find((each) => deviceName(each) === disk.name);
     // Not there yet: its volume is still being plugged in.
     if (!node) continue;
     const fault = firstOf(DISK_LIMITS.map((limit) => () => limit(disk, node)));
@@ -131,13 +129,14 @@ function interfaceFault({ passtBinding, model, macAddress }: Interface): Fault |
 /** A device's name is its alias in the domain, and there is one space of names for devices of all kinds. */
 const sharedNames: Limit = (_scope, devices) => {
   const kinds = new Map<string, string>();
-  for (const node of devices?.children ?? []) {
-    const name = nameOfAlias(childOf(node, 'alias')?.attrs.name);
-    if (name === undefined) continue;
-    const other = kinds.get(name);
-    if (other !== undefined)
-      return { field: 'devices', why: `a device of kind ${other} and one of kind ${node.tag} are both named ${name}: rename one` };
-    kinds.set(name, node.tag);
+  for (const [kind, made] of Object.entries(devices)) {
+    for (const name of (Array.isArray(made) ? (made as readonly Device[]) : []).map(deviceName)) {
+      if (name === undefined) continue;
+      const other = kinds.get(name);
+      if (other !== undefined)
+        return { field: 'devices', why: `a device of kind ${other} and one of kind ${kind} are both named ${name}: rename one` };
+      kinds.set(name, kind);
+    }
   }
   return undefined;
 };
@@ -157,10 +156,9 @@ const LIMITS: readonly Limit[] = [
   sharedNames,
 ];
 
-export function refuseBeforeLibvirt(domain: XmlNode, scope: Scope): XmlNode {
+export function refuseBeforeLibvirt(domain: Domain, scope: Scope): Domain {
   if (scope.libvirtVersion === undefined) return domain;
-  const devices = childOf(domain, 'devices');
-  const fault = firstOf(LIMITS.map((limit) => () => limit(scope, devices)));
+  const fault = firstOf(LIMITS.map((limit) => () => limit(scope, domain.devices ?? {})));
   if (fault) throw new KvError('Invalid', `spec.domain.${fault.field}: ${fault.why}`);
   return domain;
 }

@@ -1,23 +1,39 @@
 // Which devices of a domain take a place on the PCI bus, in the order in which they are placed.
-import { childOf, type XmlNode } from '../xml.js';
+import type { Device, DomainDevices } from '../domain-devices.js';
 
 /** Buses themselves have no address. */
 const BUSES = new Set(['pci-root', 'pcie-root', 'pcie-expander-bus']);
 
-const KINDS: readonly { readonly tag: string; readonly onPci: (node: XmlNode) => boolean }[] = [
-  { tag: 'interface', onPci: () => true },
-  { tag: 'hostdev', onPci: ({ attrs }) => attrs.type === 'pci' },
-  { tag: 'controller', onPci: ({ attrs }) => !BUSES.has(attrs.model ?? '') },
-  { tag: 'disk', onPci: (node) => childOf(node, 'target')?.attrs.bus === 'virtio' },
-  { tag: 'input', onPci: ({ attrs }) => attrs.bus === 'virtio' },
-  { tag: 'watchdog', onPci: () => true },
-  { tag: 'rng', onPci: () => true },
-  { tag: 'memballoon', onPci: () => true },
-];
+type Placed = Pick<Device, 'address'>;
+type Change = <D extends Placed>(device: D) => D;
 
 /** Devices that have an address of another kind (a drive on a controller …) are not among them. */
-export const pciDevices = (devices: readonly XmlNode[]): XmlNode[] =>
-  KINDS.flatMap(({ tag, onPci }) => devices.filter((node) => node.tag === tag && onPci(node))).filter((node) => {
-    const type = childOf(node, 'address')?.attrs.type;
-    return type === undefined || type === 'pci';
+const mayBeOnPci = ({ address }: Placed): boolean => address?.type === undefined || address.type === 'pci';
+
+/** Changes each of them. */
+export function mapPciDevices(devices: DomainDevices, change: Change): DomainDevices {
+  const one = <D extends Placed>(device: D): D => (mayBeOnPci(device) ? change(device) : device);
+  const all = <D extends Placed>(list: readonly D[] | undefined): readonly D[] | undefined => list?.map(one);
+  const some = <D extends Placed>(list: readonly D[] | undefined, isOnPci: (device: D) => boolean): readonly D[] | undefined =>
+    list?.map((device) => (isOnPci(device) ? one(device) : device));
+  return {
+    ...devices,
+    interface: all(devices.interface),
+    hostdev: some(devices.hostdev, ({ type }) => type === 'pci'),
+    controller: some(devices.controller, ({ model }) => !BUSES.has(model ?? '')),
+    disk: some(devices.disk, ({ target }) => target?.bus === 'virtio'),
+    input: some(devices.input, ({ bus }) => bus === 'virtio'),
+    watchdog: all(devices.watchdog),
+    rng: all(devices.rng),
+    memballoon: devices.memballoon && one(devices.memballoon),
+  };
+}
+
+export function pciDevices(devices: DomainDevices): Placed[] {
+  const found: Placed[] = [];
+  mapPciDevices(devices, (device) => {
+    found.push(device);
+    return device;
   });
+  return found;
+}

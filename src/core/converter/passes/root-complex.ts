@@ -1,26 +1,21 @@
 // Annotation kubevirt.io/placePCIDevicesOnRootComplex: devices go straight onto the root bus instead of behind ports, for guests that cannot
 // enumerate ports.
 import { KvError } from '../../../base/errors.js';
+import type { Domain } from '../domain.js';
+import type { Address } from '../domain-devices.js';
 import type { Scope } from '../scope.js';
-import { childOf, el, type XmlNode } from '../xml.js';
-import { mapDevices } from './devices-of.js';
-import { pciDevices } from './pci-devices.js';
+import { mapPciDevices, pciDevices } from './pci-devices.js';
 
 /** Slots of the root bus that QEMU or libvirt use themselves: host bridge, VGA, first sound card, SATA. */
 const RESERVED = new Set([0x00, 0x01, 0x1b, 0x1f]);
 const SLOTS = 0x20;
 
-export function placeOnRootComplex(domain: XmlNode, { vmi, arch }: Pick<Scope, 'vmi' | 'arch'>): XmlNode {
+export function placeOnRootComplex(domain: Domain, { vmi, arch }: Pick<Scope, 'vmi' | 'arch'>): Domain {
   if (!arch.pcie || vmi.metadata.annotations?.['kubevirt.io/placePCIDevicesOnRootComplex'] !== 'true') return domain;
-  return mapDevices(domain, (devices) => {
-    const unplaced = pciDevices(devices).filter((node) => childOf(node, 'address') === undefined);
-    const slots = freeSlots(unplaced.length);
-    const addresses = new Map(unplaced.map((node, i) => [node, rootAddress(slots[i] ?? 0)]));
-    return devices.map((node) => {
-      const address = addresses.get(node);
-      return address ? { ...node, children: [...node.children, address] } : node;
-    });
-  });
+  const { devices = {} } = domain;
+  const slots = freeSlots(pciDevices(devices).filter(({ address }) => address === undefined).length);
+  const placed = mapPciDevices(devices, (device) => (device.address ? device : { ...device, address: rootAddress(slots.shift() ?? 0) }));
+  return { ...domain, devices: placed };
 }
 
 function freeSlots(count: number): number[] {
@@ -32,5 +27,10 @@ function freeSlots(count: number): number[] {
   );
 }
 
-const rootAddress = (slot: number): XmlNode =>
-  el('address', { type: 'pci', domain: '0x0000', bus: '0x00', slot: `0x${slot.toString(16).padStart(2, '0')}`, function: '0x0' });
+const rootAddress = (slot: number): Address => ({
+  type: 'pci',
+  domain: '0x0000',
+  bus: '0x00',
+  slot: `0x${slot.toString(16).padStart(2, '0')}`,
+  function: '0x0',
+});

@@ -1,22 +1,24 @@
 // Controllers that disks, consoles and USB devices need; PCI ports are libvirt's business unless hotplug asks for spare ones.
 import { needsUsbBus } from '../../devices/index.js';
+import type { DomainController } from '../domain-devices.js';
 import { busOf, scsiThread } from '../io-threads.js';
 import type { Scope } from '../scope.js';
-import type { Step } from '../step.js';
-import { el, textEl, type XmlNode } from '../xml.js';
+import type { Fragment, Step } from '../step.js';
 import { iommuDriver } from './device.js';
 
 type Needs = 'vmi' | 'devices' | 'arch' | 'virtioModel' | 'iommu' | 'cpus' | 'ioThreads' | 'env';
 
 export const controllers: Step<Needs> = {
   name: 'controllers',
-  render: (scope) => ({
-    devices: [
-      el('controller', { type: 'usb', index: 0, model: needsUsb(scope) ? 'qemu-xhci' : 'none' }),
-      ...scsi(scope),
-      ...pcieRoot(scope),
-      ...virtioSerial(scope),
-    ],
+  render: (scope): Fragment => ({
+    devices: {
+      controller: [
+        { type: 'usb', index: 0, model: needsUsb(scope) ? 'qemu-xhci' : 'none' },
+        ...scsi(scope),
+        ...pcieRoot(scope),
+        ...virtioSerial(scope),
+      ],
+    },
   }),
 };
 
@@ -31,22 +33,21 @@ function needsUsb({ arch, devices, env }: Pick<Scope, Needs>): boolean {
 }
 
 /** Also without SCSI disks: hotplugged ones attach to it. */
-function scsi({ devices, arch, virtioModel, iommu, cpus, ioThreads }: Pick<Scope, Needs>): XmlNode[] {
+function scsi({ devices, arch, virtioModel, iommu, cpus, ioThreads }: Pick<Scope, Needs>): DomainController[] {
   const disks = devices.disks ?? [];
   if (devices.disableHotplug && !disks.some((disk) => busOf(disk) === 'scsi')) return [];
   const iothread = scsiThread(disks, ioThreads);
-  const threaded = iothread === undefined ? {} : { iothread, queues: cpus.vcpus || 1 };
-  const driver = iothread === undefined ? iommuDriver(iommu) : el('driver', { ...threaded, iommu: iommu ? 'on' : undefined });
-  return [el('controller', { type: 'scsi', index: 0, model: arch.scsiModel(virtioModel) }, [driver])];
+  const driver = iothread === undefined ? iommuDriver(iommu) : { iothread, queues: cpus.vcpus || 1, ...iommuDriver(iommu) };
+  return [{ type: 'scsi', index: 0, model: arch.scsiModel(virtioModel), driver }];
 }
 
 /** Old guests cannot use the 64-bit window of PCI memory. */
-function pcieRoot({ vmi, arch }: Pick<Scope, Needs>): XmlNode[] {
+function pcieRoot({ vmi, arch }: Pick<Scope, Needs>): DomainController[] {
   if (!arch.pciHole64 || vmi.metadata.annotations?.['kubevirt.io/disablePCIHole64']?.toLowerCase() !== 'true') return [];
-  return [el('controller', { type: 'pci', index: 0, model: 'pcie-root' }, [textEl('pcihole64', 0, { unit: 'KiB' })])];
+  return [{ type: 'pci', index: 0, model: 'pcie-root', pcihole64: { unit: 'KiB', value: 0 } }];
 }
 
-function virtioSerial({ devices, virtioModel, iommu }: Pick<Scope, Needs>): XmlNode[] {
+function virtioSerial({ devices, virtioModel, iommu }: Pick<Scope, Needs>): DomainController[] {
   if (devices.autoattachSerialConsole === false) return [];
-  return [el('controller', { type: 'virtio-serial', index: 0, model: virtioModel }, [iommuDriver(iommu)])];
+  return [{ type: 'virtio-serial', index: 0, model: virtioModel, driver: iommuDriver(iommu) }];
 }

@@ -1,19 +1,19 @@
 // Block sizes that the guest sees: given ones, or those of what lies behind the disk.
 import type { CustomBlockSize, Disk } from '../../../api/index.js';
 import { KvError } from '../../../base/errors.js';
+import type { BlockIo } from '../domain-devices.js';
 import type { Scope } from '../scope.js';
-import { el, type XmlNode } from '../xml.js';
 
 /** s390x boot code reads no larger blocks. */
 const S390X_LARGEST = 4096;
 
-export function blockIo(disk: Disk, { arch, blockSizes }: Pick<Scope, 'arch' | 'blockSizes'>): XmlNode | undefined {
+export function blockIo(disk: Disk, { arch, blockSizes }: Pick<Scope, 'arch' | 'blockSizes'>): BlockIo | undefined {
   const { custom, matchVolume } = disk.blockSize ?? {};
-  if (custom) return blockIoNode(checked(custom, disk, arch.name));
+  if (custom) return sizes(checked(custom, disk, arch.name));
   if (!matchVolume || matchVolume.enabled === false) return undefined;
   if (!blockSizes) return undefined;
   const found = blockSizes[disk.name];
-  if (found) return blockIoNode(found);
+  if (found) return sizes(found);
   throw new KvError(
     'NotReady',
     `failed to configure disk ${disk.name} with block size detection enabled: nothing was found out about its volume`,
@@ -26,9 +26,8 @@ function checked(size: CustomBlockSize, { name }: Disk, arch: string): CustomBlo
   throw new KvError('Invalid', `disk ${name} has a block size of ${largest}: s390x guests can use at most ${S390X_LARGEST}`);
 }
 
-const blockIoNode = ({ logical, physical, discardGranularity }: CustomBlockSize): XmlNode =>
-  el('blockio', {
-    logical_block_size: logical || undefined,
-    physical_block_size: physical || undefined,
-    discard_granularity: discardGranularity,
-  });
+const sizes = ({ logical, physical, discardGranularity }: CustomBlockSize): BlockIo => ({
+  logical_block_size: logical || undefined,
+  physical_block_size: physical || undefined,
+  discard_granularity: discardGranularity,
+});

@@ -16,17 +16,16 @@ import {
   hotplugImage,
   overlayImage,
 } from '../../storage/paths.js';
+import type { BackingStore, DiskSourceElement } from '../domain-devices.js';
 import type { Scope } from '../scope.js';
-import { el, type XmlNode } from '../xml.js';
 
 export type SourceNeeds = 'vmi' | 'containerDiskFormats' | 'blockVolumes' | 'changedBlockOverlays' | 'preallocatedVolumes';
 
 export interface DiskSource {
   readonly type: 'file' | 'block';
   readonly format: 'raw' | 'qcow2';
-  readonly attrs: Readonly<Record<string, string | undefined>>;
-  readonly children: readonly XmlNode[];
-  readonly backingStore?: XmlNode;
+  readonly element: DiskSourceElement;
+  readonly backingStore?: BackingStore;
   /** Freed blocks are given back even where the disk itself does not ask for it. */
   readonly unmap?: boolean;
   /** The data sits on a block device, if need be below an overlay. */
@@ -36,13 +35,12 @@ export interface DiskSource {
 }
 
 /** The drive is there, the medium is not. */
-export const NO_MEDIUM: DiskSource = { type: 'block', format: 'raw', attrs: {}, children: [], unmap: true, onBlockDevice: true };
+export const NO_MEDIUM: DiskSource = { type: 'block', format: 'raw', element: {}, unmap: true, onBlockDevice: true };
 
 const file = (path: string, more: Partial<DiskSource> = {}): DiskSource => ({
   type: 'file',
   format: 'raw',
-  attrs: { file: path },
-  children: [],
+  element: { file: path },
   onBlockDevice: false,
   ...more,
 });
@@ -89,49 +87,54 @@ export function hotplugSource(volume: Volume, scope: Needs): DiskSource {
     );
   }
   const isBlock = scope.blockVolumes.has(volume.name);
-  const data = isBlock ? { dev: hotplugBlockDevice(volume.name) } : { file: hotplugImage(volume.name) };
-  return dataSource(volume.name, isBlock, data, scope);
+  return dataSource(volume.name, isBlock ? { dev: hotplugBlockDevice(volume.name) } : { file: hotplugImage(volume.name) }, scope);
 }
 
 function claim({ name }: Volume, scope: Needs): DiskSource {
-  const isBlock = scope.blockVolumes.has(name);
-  return dataSource(name, isBlock, isBlock ? { dev: blockDevice(name) } : { file: filesystemImage(name) }, scope);
+  return dataSource(name, scope.blockVolumes.has(name) ? { dev: blockDevice(name) } : { file: filesystemImage(name) }, scope);
 }
 
 /** The data itself, or a qcow2 above it that remembers which blocks changed since the last backup. */
-function dataSource(name: string, isBlock: boolean, data: Record<string, string>, scope: Needs): DiskSource {
-  const type = isBlock ? 'block' : 'file';
+function dataSource(name: string, data: Data, scope: Needs): DiskSource {
   const unmap = !scope.preallocatedVolumes.has(name);
+  const onBlockDevice = data.dev !== undefined;
   const overlay = scope.changedBlockOverlays[name];
-  if (!overlay) return { type, format: 'raw', attrs: data, children: [], unmap, onBlockDevice: isBlock };
-  return file(overlay, { format: 'qcow2', children: [dataStore(type, data)], unmap, onBlockDevice: isBlock });
+  if (!overlay) return { type: typeOf(data), format: 'raw', element: data, unmap, onBlockDevice };
+  return { ...tracked(overlay, data), unmap, onBlockDevice };
 }
 
-const dataStore = (type: 'file' | 'block', data: Record<string, string>): XmlNode =>
-  el('dataStore', { type }, [el('format', { type: 'raw' }), el('source', data)]);
+/** Exactly one of both. */
+type Data = Pick<DiskSourceElement, 'file' | 'dev'>;
+
+const typeOf = ({ dev }: Data): 'file' | 'block' => (dev === undefined ? 'file' : 'block');
+
+const tracked = (overlay: string, data: Data): DiskSource =>
+  file(overlay, {
+    format: 'qcow2',
+    element: { file: overlay, dataStore: { type: typeOf(data), format: { type: 'raw' }, source: data } },
+  });
 
 function hostDisk({ name, hostDisk: given }: Volume, scope: Needs): DiskSource {
   const image = hostDiskImage(name, given?.path ?? '');
   const overlay = scope.changedBlockOverlays[name];
-  return overlay ? file(overlay, { format: 'qcow2', children: [dataStore('file', { file: image })] }) : file(image);
+  return overlay ? tracked(overlay, { file: image }) : file(image);
 }
 
 function containerDisk({ name }: Volume, { containerDiskFormats }: Needs, index: number): DiskSource {
   const format = containerDiskFormats[name];
   if (!format) throw new KvError('NotReady', `no disk info provided for volume ${name}: its image has not been looked at yet`);
-  return overlay(name, 'file', format, { file: containerDiskImage(index) });
+  return overlay(name, format, { file: containerDiskImage(index) });
 }
 
 function ephemeral({ name }: Volume, { blockVolumes }: Needs): DiskSource {
-  if (blockVolumes.has(name)) return overlay(name, 'block', 'raw', { dev: blockDevice(name) });
-  return overlay(name, 'file', 'raw', { file: filesystemImage(name) });
+  return overlay(name, 'raw', blockVolumes.has(name) ? { dev: blockDevice(name) } : { file: filesystemImage(name) });
 }
 
 /** Writes go to a qcow2 that ends with the pod. */
-const overlay = (name: string, type: 'file' | 'block', format: string, data: Record<string, string>): DiskSource =>
+const overlay = (name: string, format: string, data: Data): DiskSource =>
   file(overlayImage(name), {
     format: 'qcow2',
-    backingStore: el('backingStore', { type }, [el('format', { type: format }), el('source', data)]),
+    backingStore: { type: typeOf(data), format: { type: format }, source: data },
     unmap: true,
   });
 

@@ -4,11 +4,11 @@ import { KvError } from '../../../base/errors.js';
 import { pciAddressOf } from '../../devices/index.js';
 import { isHotpluggable } from '../../storage/hotpluggable.js';
 import { RESERVATION_SOCKET } from '../../storage/paths.js';
+import type { Address, DiskSourceElement, DomainDisk } from '../domain-devices.js';
 import { assignThreads, busOf, type DiskThread } from '../io-threads.js';
 import type { Scope } from '../scope.js';
-import type { Step } from '../step.js';
-import { el, textEl, type XmlChild, type XmlNode } from '../xml.js';
-import { alias, bootOrder, pciAddressEl } from './device.js';
+import type { Fragment, Step } from '../step.js';
+import { aliased, bootOrder, pciPlace } from './device.js';
 import { blockIo } from './disk-block-size.js';
 import { type DriverNeeds, diskDriver } from './disk-driver.js';
 import { type DiskName, nameDisks } from './disk-names.js';
@@ -18,17 +18,17 @@ type Needs = DriverNeeds | SourceNeeds | 'devices' | 'virtioModel' | 'ioThreads'
 
 export const disks: Step<Needs> = {
   name: 'disks',
-  render(scope) {
+  render(scope): Fragment {
     const wanted = (scope.devices.disks ?? []).map((disk) => attached(disk, scope));
     const statuses = scope.vmi.status?.volumeStatus ?? [];
     const names = nameDisks(wanted, statuses);
     const threads = assignThreads(wanted, scope.ioThreads);
-    const nodes = wanted.map((disk, i): XmlNode | undefined => {
+    const nodes = wanted.map((disk, i): DomainDisk | undefined => {
       const part: DiskPart = { disk, name: names[i] as DiskName, thread: threads[i], source: sourceOf(disk, statuses, scope) };
       const node = diskNode(part, scope);
       return isPresent(disk, statuses, scope) ? node : undefined;
     });
-    return { devices: nodes.filter((node) => node !== undefined) };
+    return { devices: { disk: nodes.filter((node) => node !== undefined) } };
   },
 };
 
@@ -73,37 +73,39 @@ function isPresent(disk: Disk, statuses: readonly VolumeStatus[], scope: Pick<Sc
   return !scope.migrationTarget && (status.phase === 'MountedToPod' || status.phase === 'Ready');
 }
 
-function diskNode(part: DiskPart, scope: Pick<Scope, Needs>): XmlNode {
-  const { disk, source } = part;
-  const children = [
-    ...media(part),
-    diskDriver(part, scope),
-    (isReadOnly(disk, source) || isClaimedReadOnly(disk, scope)) && el('readonly'),
-    alias(disk.name),
-    source.backingStore,
-    bootOrder(disk.bootOrder),
-    address(part),
-    blockIo(disk, scope),
-    disk.disk && disk.shareable === true && el('shareable'),
-  ];
+function diskNode(part: DiskPart, scope: Pick<Scope, Needs>): DomainDisk {
+  const { disk, source, name } = part;
+  const device = kindOf(disk);
   const virtio = source.fixed || (disk.disk !== undefined && busOf(disk) === 'virtio');
-  return el('disk', { device: kindOf(disk), type: source.type, model: virtio ? scope.virtioModel : undefined }, children);
+  return {
+    device,
+    type: source.type,
+    model: virtio ? scope.virtioModel : undefined,
+    source: sourceElement(part),
+    target: device && { bus: busOf(disk), dev: name.dev, tray: disk.cdrom?.tray },
+    serial: disk.disk && disk.serial ? disk.serial : undefined,
+    driver: diskDriver(part, scope),
+    readonly: isReadOnly(disk, source) || isClaimedReadOnly(disk, scope),
+    ...aliased(disk.name),
+    backingStore: source.backingStore,
+    boot: bootOrder(disk.bootOrder),
+    address: address(part),
+    blockio: blockIo(disk, scope),
+    shareable: disk.disk !== undefined && disk.shareable === true,
+  };
 }
 
-/** What is in the drive, and how the guest calls it. */
-function media({ disk, source, name }: DiskPart): XmlChild[] {
-  const reserved = disk.lun?.reservation && !source.fixed ? [reservation()] : [];
-  return [
-    el('source', source.attrs, [...reserved, ...source.children]),
-    kindOf(disk) !== '' && el('target', { bus: busOf(disk), dev: name.dev, tray: disk.cdrom?.tray }),
-    disk.disk && disk.serial ? textEl('serial', disk.serial) : undefined,
-  ];
+/** A process on the node holds SCSI reservations for the guest, which may not do so itself. */
+function sourceElement({ disk, source }: DiskPart): DiskSourceElement {
+  if (!disk.lun?.reservation || source.fixed) return source.element;
+  const holder = { type: 'unix', path: RESERVATION_SOCKET, mode: 'client' } as const;
+  return { ...source.element, reservations: { managed: false, migration: true, source: holder } };
 }
 
-function kindOf(disk: Disk): string {
+function kindOf(disk: Disk): DomainDisk['device'] {
   if (disk.disk) return 'disk';
   if (disk.lun) return 'lun';
-  return disk.cdrom ? 'cdrom' : '';
+  return disk.cdrom ? 'cdrom' : undefined;
 }
 
 function isReadOnly(disk: Disk, source: DiskSource): boolean {
@@ -116,18 +118,14 @@ function isReadOnly(disk: Disk, source: DiskSource): boolean {
 const isClaimedReadOnly = ({ name }: Disk, scope: Pick<Scope, Needs>): boolean =>
   volumesOf(scope).some((volume) => volume.name === name && volume.persistentVolumeClaim?.readOnly === true);
 
-/** A process on the node holds SCSI reservations for the guest, which may not do so itself. */
-const reservation = (): XmlNode =>
-  el('reservations', { managed: 'no', migration: 'yes' }, [el('source', { type: 'unix', path: RESERVATION_SOCKET, mode: 'client' })]);
-
-function address({ disk, name }: DiskPart): XmlNode | undefined {
+function address({ disk, name }: DiskPart): Address | undefined {
   const wanted = disk.disk?.pciAddress;
   if (wanted) {
     if (busOf(disk) !== 'virtio') {
       throw new KvError('Invalid', `setting a pci address is not allowed for non-virtio bus types, for disk ${disk.name}: use bus virtio`);
     }
-    return pciAddressEl(pciAddressOf(wanted, `disk ${disk.name}`));
+    return pciPlace(pciAddressOf(wanted, `disk ${disk.name}`));
   }
   const scsi = (disk.disk ?? disk.lun)?.bus === 'scsi';
-  return scsi ? el('address', { type: 'drive', controller: 0, bus: 0, unit: name.unit }) : undefined;
+  return scsi ? { type: 'drive', controller: '0', bus: '0', unit: String(name.unit) } : undefined;
 }

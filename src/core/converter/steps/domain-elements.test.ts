@@ -235,7 +235,7 @@ describe('NUMA passthrough in the domain', () => {
 
 describe('domain type', () => {
   const type = (parts: GuestParts, facts: Partial<DomainFacts>): string | undefined =>
-    hypervisor.render(buildScope(guest(parts), factsOf(facts))).attrs?.type;
+    hypervisor.render(buildScope(guest(parts), factsOf(facts))).type;
   const none = { hypervisorDevicePresent: false };
   const foreign: Partial<DomainFacts> = { crossArchEmulation: true, emulators: new Set(['/usr/bin/qemu-system-aarch64']) };
 

@@ -1,15 +1,12 @@
 // Small domain-wide choices: what a guest's reboot does, and the shared descriptor for VFIO devices.
-import { NOTHING, type Step } from '../step.js';
-import { el, textEl } from '../xml.js';
+import type { Domain } from '../domain.js';
+import { type Fragment, NOTHING, type Step } from '../step.js';
 
-const ON_REBOOT: Readonly<Record<string, string>> = { Terminate: 'destroy', Reboot: 'restart' };
+const ON_REBOOT: Readonly<Record<string, Domain['on_reboot']>> = { Terminate: 'destroy', Reboot: 'restart' };
 
 export const rebootPolicy: Step<'domain'> = {
   name: 'reboot-policy',
-  render({ domain }) {
-    const action = ON_REBOOT[domain.rebootPolicy ?? ''];
-    return action === undefined ? NOTHING : { elements: [textEl('on_reboot', action)] };
-  },
+  render: ({ domain }): Fragment => ({ on_reboot: ON_REBOOT[domain.rebootPolicy ?? ''] }),
 };
 
 /** The first libvirt that takes the descriptor of a whole domain. */
@@ -17,6 +14,6 @@ const IOMMUFD_SINCE = 12_002_000;
 
 export const iommufd: Step<'iommufd' | 'libvirtVersion'> = {
   name: 'iommufd',
-  render: ({ iommufd: enabled, libvirtVersion = IOMMUFD_SINCE }) =>
-    enabled && libvirtVersion >= IOMMUFD_SINCE ? { elements: [el('iommufd', { enabled: 'yes', fdgroup: 'iommu' })] } : NOTHING,
+  render: ({ iommufd: enabled, libvirtVersion = IOMMUFD_SINCE }): Fragment =>
+    enabled && libvirtVersion >= IOMMUFD_SINCE ? { iommufd: { enabled: true, fdgroup: 'iommu' } } : NOTHING,
 };

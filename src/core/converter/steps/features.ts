@@ -1,10 +1,10 @@
 // Hypervisor features: ACPI, APIC, SMM, KVM's and Hyper-V's own, and what an emulated or pinned guest needs on top.
 import type { FeatureAPIC, FeatureState, Features } from '../../../api/index.js';
 import { KvError } from '../../../base/errors.js';
+import type { DomainFeatures } from '../domain.js';
 import type { Scope } from '../scope.js';
-import type { Step } from '../step.js';
-import { el, onOff, stateOf, type XmlChild, type XmlNode } from '../xml.js';
-import { hyperv } from './hyperv.js';
+import type { Fragment, Step } from '../step.js';
+import { hyperv, stateOf } from './hyperv.js';
 import { domainType } from './hypervisor.js';
 
 type Needs =
@@ -22,33 +22,38 @@ type Needs =
 
 export const features: Step<Needs> = {
   name: 'features',
-  render: (scope) => ({
-    elements: [
-      el('features', {}, [...asked(scope), kvm(scope), pmu(scope), scope.domain.features && vmport(scope), translationCache(scope)]),
-    ],
+  render: (scope): Fragment => ({
+    features: {
+      ...asked(scope),
+      kvm: kvm(scope),
+      pmu: pmu(scope),
+      vmport: scope.domain.features && scope.arch.vmport ? { state: false } : undefined,
+      tcg: translationCache(scope),
+    },
   }),
 };
 
-function asked({ domain: { features }, arch }: Pick<Scope, Needs>): XmlChild[] {
-  if (!features) return [];
+function asked({ domain: { features }, arch }: Pick<Scope, Needs>): DomainFeatures {
+  if (!features) return {};
   if (!arch.x86Features) refuseX86(features, arch.name);
-  return [
-    arch.acpi && features.acpi?.enabled !== false && el('acpi'),
-    arch.x86Features && isOn(features.apic) && apic(features.apic, arch.name),
+  return {
+    acpi: arch.acpi && features.acpi?.enabled !== false,
+    apic: arch.x86Features && isOn(features.apic) ? apic(features.apic, arch.name) : undefined,
     ...askedOfX86(features),
-  ];
+  };
 }
 
 /** The end-of-interrupt shortcut is off unless it is asked for. */
-const apic = (asked: FeatureAPIC | undefined, arch: string): XmlNode =>
-  el('apic', { eoi: asked?.endOfInterrupt && arch === 'amd64' ? 'on' : undefined });
+const apic = (asked: FeatureAPIC | undefined, arch: string): DomainFeatures['apic'] =>
+  asked?.endOfInterrupt && arch === 'amd64' ? { eoi: true } : {};
 
-function askedOfX86({ smm, hyperv: hypervFeatures, hypervPassthrough, pvspinlock }: Features): XmlChild[] {
-  return [
-    isOn(smm) && el('smm'),
-    hypervFeatures ? hyperv(hypervFeatures) : hypervPassthrough?.enabled === true && el('hyperv', { mode: 'passthrough' }),
-    pvspinlock && el('pvspinlock', { state: stateOf(pvspinlock) }),
-  ];
+function askedOfX86({ smm, hyperv: enlightenments, hypervPassthrough, pvspinlock }: Features): DomainFeatures {
+  const passed = hypervPassthrough?.enabled === true ? ({ mode: 'passthrough' } as const) : undefined;
+  return {
+    smm: isOn(smm) ? {} : undefined,
+    hyperv: enlightenments ? hyperv(enlightenments) : passed,
+    pvspinlock: stateOf(pvspinlock),
+  };
 }
 
 function refuseX86({ hyperv, hypervPassthrough, smm, pvspinlock }: Features, arch: string): void {
@@ -65,23 +70,21 @@ function refuseX86({ hyperv, hypervPassthrough, smm, pvspinlock }: Features, arc
 const isOn = (feature: Pick<FeatureState, 'enabled'> | undefined): boolean => feature !== undefined && feature.enabled !== false;
 
 /** A guest on dedicated CPUs may spin instead of yielding; only amd64 guests know the hint. */
-function kvm({ vmi, domain, placement }: Pick<Scope, Needs>): XmlNode | undefined {
-  const hidden = domain.features?.kvm && el('hidden', { state: onOff(domain.features.kvm.hidden === true) });
-  const dedicated = placement && vmi.spec.architecture === 'amd64' && el('hint-dedicated', { state: 'on' });
-  return hidden || dedicated ? el('kvm', {}, [hidden, dedicated]) : undefined;
+function kvm({ vmi, domain, placement }: Pick<Scope, Needs>): DomainFeatures['kvm'] {
+  const hidden = domain.features?.kvm && { state: domain.features.kvm.hidden === true };
+  const dedicated = placement && vmi.spec.architecture === 'amd64' ? { state: true } : undefined;
+  return hidden || dedicated ? { hidden, 'hint-dedicated': dedicated } : undefined;
 }
 
 /** Performance counters cost latency in real-time guests and are not available to TDX guests. */
-function pmu({ domain, placement, arch }: Pick<Scope, Needs>): XmlChild {
+function pmu({ domain, placement, arch }: Pick<Scope, Needs>): DomainFeatures['pmu'] {
   // POWER's cannot be switched off.
   const realtime = arch.x86Features && placement !== undefined && domain.cpu?.realtime !== undefined;
   const tdx = domain.features !== undefined && domain.launchSecurity?.tdx !== undefined;
-  return (realtime || tdx) && el('pmu', { state: 'off' });
+  return realtime || tdx ? { state: false } : undefined;
 }
 
-const vmport = ({ arch }: Pick<Scope, Needs>): XmlChild => arch.vmport && el('vmport', { state: 'off' });
-
-function translationCache(scope: Pick<Scope, Needs>): XmlChild {
+function translationCache(scope: Pick<Scope, Needs>): DomainFeatures['tcg'] {
   if (scope.translationCacheMiB === undefined || domainType(scope) !== 'qemu') return undefined;
-  return el('tcg', {}, [{ ...el('tb-cache', { unit: 'MiB' }), text: String(scope.translationCacheMiB) }]);
+  return { 'tb-cache': { unit: 'MiB', value: scope.translationCacheMiB } };
 }

@@ -2,15 +2,12 @@
 // Used by the os step; a firmware that is not there is an error a person can act on.
 import { KvError } from '../../../base/errors.js';
 import { nvramFile } from '../../storage/paths.js';
+import type { DomainOs } from '../domain.js';
 import { hasSev, type Scope } from '../scope.js';
-import { el, textEl, type XmlNode, yesNo } from '../xml.js';
 
 export type FirmwareNeeds = 'vmi' | 'domain' | 'arch' | 'asRoot' | 'firmwareFiles' | 'firmwareDir' | 'firmwareAutoSelection';
 
-export interface EfiParts {
-  readonly attrs: Readonly<Record<string, string>>;
-  readonly elements: readonly XmlNode[];
-}
+export type EfiParts = Pick<DomainOs, 'firmware' | 'firmwareFeatures' | 'loader' | 'nvram'>;
 
 type Protection = 'none' | 'sev' | 'snp' | 'tdx';
 
@@ -39,11 +36,9 @@ const AMD64_FIRMWARE: Readonly<Record<string, FirmwareChoice>> = {
 
 const ARM64_FIRMWARE: Readonly<Record<string, FirmwareChoice>> = { none: { code: ['AAVMF_CODE.fd'], vars: ['AAVMF_VARS.fd'] } };
 
-const NO_EFI: EfiParts = { attrs: {}, elements: [] };
-
 export function efiFirmware(scope: Pick<Scope, FirmwareNeeds>): EfiParts {
   const efi = scope.domain.firmware?.bootloader?.efi;
-  if (!efi) return NO_EFI;
+  if (!efi) return {};
   if (!scope.arch.efi) {
     throw new KvError(
       'Invalid',
@@ -56,10 +51,9 @@ export function efiFirmware(scope: Pick<Scope, FirmwareNeeds>): EfiParts {
   const { code, vars } = findFirmware(scope, protection, secureBoot);
   // The stateless images are ROMs. TDX checks signatures without the SMM that libvirt's "secure" stands for.
   const stateless = protection === 'snp' || protection === 'tdx';
-  const loader = { readonly: 'yes', secure: yesNo(secureBoot && protection !== 'tdx'), type: stateless ? 'rom' : 'pflash' };
   return {
-    attrs: {},
-    elements: [textEl('loader', code, loader), ...(stateless ? [] : [textEl('nvram', nvram(scope), { template: vars })])],
+    loader: { readonly: true, secure: secureBoot && protection !== 'tdx', type: stateless ? 'rom' : 'pflash', value: code },
+    nvram: stateless ? undefined : { template: vars, value: nvram(scope) },
   };
 }
 
@@ -86,9 +80,16 @@ function findFirmware(scope: Pick<Scope, FirmwareNeeds>, protection: Protection,
 
 /** libvirt chooses among the installed firmware descriptions; arm64 keeps its variables where libvirt wants them. */
 function autoSelected(scope: Pick<Scope, FirmwareNeeds>): EfiParts {
-  const feature = (name: string): XmlNode => el('feature', { enabled: 'yes', name });
-  const variables = scope.vmi.spec.architecture === 'arm64' ? [] : [textEl('nvram', nvram(scope), { format: 'raw' })];
-  return { attrs: { firmware: 'efi' }, elements: [el('firmware', {}, [feature('secure-boot'), feature('enrolled-keys')]), ...variables] };
+  return {
+    firmware: 'efi',
+    firmwareFeatures: {
+      feature: [
+        { enabled: true, name: 'secure-boot' },
+        { enabled: true, name: 'enrolled-keys' },
+      ],
+    },
+    nvram: scope.vmi.spec.architecture === 'arm64' ? undefined : { format: 'raw', value: nvram(scope) },
+  };
 }
 
 const nvram = ({ vmi, asRoot }: Pick<Scope, FirmwareNeeds>): string => nvramFile(vmi.metadata.name ?? '', asRoot);

@@ -1,25 +1,27 @@
 // Hyper-V enlightenments: each is on unless it says otherwise; some carry a value or refinements.
 import type { FeatureHyperv, FeatureState } from '../../../api/index.js';
-import { el, stateOf, type XmlNode } from '../xml.js';
+import type { HypervFeatures } from '../domain.js';
 
-const state = (tag: string, feature: FeatureState | undefined): XmlNode | undefined => feature && el(tag, { state: stateOf(feature) });
+/** A feature is on unless it says otherwise; one that is not mentioned is left to libvirt. */
+export const stateOf = (feature: Pick<FeatureState, 'enabled'> | undefined): { readonly state: boolean } | undefined =>
+  feature && { state: feature.enabled !== false };
 
-export function hyperv(given: FeatureHyperv): XmlNode {
+export function hyperv(given: FeatureHyperv): HypervFeatures {
   const { spinlocks, synictimer, tlbflush, vendorid } = given;
-  return el('hyperv', {}, [
-    state('relaxed', given.relaxed),
-    state('vapic', given.vapic),
-    spinlocks && el('spinlocks', { state: stateOf(spinlocks), retries: spinlocks.spinlocks }),
-    state('vpindex', given.vpindex),
-    state('runtime', given.runtime),
-    state('synic', given.synic),
-    synictimer && el('stimer', { state: stateOf(synictimer) }, [state('direct', synictimer.direct)]),
-    state('reset', given.reset),
-    vendorid && el('vendor_id', { state: stateOf(vendorid), value: vendorid.vendorid }),
-    state('frequencies', given.frequencies),
-    state('reenlightenment', given.reenlightenment),
-    tlbflush && el('tlbflush', { state: stateOf(tlbflush) }, [state('direct', tlbflush.direct), state('extended', tlbflush.extended)]),
-    state('ipi', given.ipi),
-    state('evmcs', given.evmcs),
-  ]);
+  return {
+    relaxed: stateOf(given.relaxed),
+    vapic: stateOf(given.vapic),
+    spinlocks: spinlocks && { ...stateOf(spinlocks), retries: spinlocks.spinlocks },
+    vpindex: stateOf(given.vpindex),
+    runtime: stateOf(given.runtime),
+    synic: stateOf(given.synic),
+    stimer: synictimer && { ...stateOf(synictimer), direct: stateOf(synictimer.direct) },
+    reset: stateOf(given.reset),
+    vendor_id: vendorid && { ...stateOf(vendorid), value: vendorid.vendorid },
+    frequencies: stateOf(given.frequencies),
+    reenlightenment: stateOf(given.reenlightenment),
+    tlbflush: tlbflush && { ...stateOf(tlbflush), direct: stateOf(tlbflush.direct), extended: stateOf(tlbflush.extended) },
+    ipi: stateOf(given.ipi),
+    evmcs: stateOf(given.evmcs),
+  };
 }

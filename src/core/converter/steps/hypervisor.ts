@@ -1,27 +1,27 @@
 // Domain type and name: hardware virtualization, software emulation where it is allowed, or another architecture's emulator.
 import { KvError } from '../../../base/errors.js';
 import { archOf, traitsOf } from '../arch.js';
+import type { Domain } from '../domain.js';
 import type { Scope } from '../scope.js';
 import type { Fragment, Step } from '../step.js';
-import { textEl } from '../xml.js';
 
 type Needs = 'vmi' | 'hypervisor' | 'hypervisorDevicePresent' | 'allowEmulation' | 'crossArchEmulation' | 'hostArch' | 'emulators';
 
 export const hypervisor: Step<Needs> = {
   name: 'hypervisor',
-  render(scope) {
+  render(scope): Fragment {
     const { namespace = '', name = '' } = scope.vmi.metadata;
-    const type = domainType(scope);
     return {
-      attrs: { type, 'xmlns:qemu': 'http://libvirt.org/schemas/domain/qemu/1.0' },
-      elements: [textEl('name', `${namespace}_${name}`)],
-      ...emulator(scope),
+      type: domainType(scope),
+      'xmlns:qemu': 'http://libvirt.org/schemas/domain/qemu/1.0',
+      name: `${namespace}_${name}`,
+      devices: { emulator: emulator(scope) },
     };
   },
 };
 
-/** 'kvm', 'qemu' (emulation) or 'hyperv'. Throws when the guest cannot run on this node as configured. */
-export function domainType(scope: Pick<Scope, Needs>): string {
+/** Throws when the guest cannot run on this node as configured. */
+export function domainType(scope: Pick<Scope, Needs>): NonNullable<Domain['type']> {
   if (isForeign(scope)) return 'qemu';
   if (scope.hypervisorDevicePresent) return scope.hypervisor === 'kvm' ? 'kvm' : 'hyperv';
   if (scope.allowEmulation) return 'qemu';
@@ -38,8 +38,8 @@ function isForeign({ vmi, hypervisor, crossArchEmulation, hostArch }: Pick<Scope
   return hypervisor === 'kvm' && crossArchEmulation && Boolean(guest) && guest !== hostArch;
 }
 
-function emulator(scope: Pick<Scope, Needs>): Fragment {
-  if (!isForeign(scope)) return {};
+function emulator(scope: Pick<Scope, Needs>): string | undefined {
+  if (!isForeign(scope)) return undefined;
   const guest = scope.vmi.spec.architecture ?? '';
   const arch = archOf(guest);
   if (!arch) throw new KvError('Invalid', `unsupported guest architecture for cross-architecture emulation: spec.architecture is ${guest}`);
@@ -50,5 +50,5 @@ function emulator(scope: Pick<Scope, Needs>): Fragment {
       `required emulator binary not found: ${path}: the launcher image cannot emulate spec.architecture ${guest}`,
     );
   }
-  return { devices: [textEl('emulator', path)] };
+  return path;
 }

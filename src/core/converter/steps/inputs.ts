@@ -2,27 +2,31 @@
 import type { Devices, Input } from '../../../api/index.js';
 import { KvError } from '../../../base/errors.js';
 import type { ArchTraits } from '../arch.js';
-import type { Step } from '../step.js';
-import { el, type XmlNode } from '../xml.js';
-import { alias } from './device.js';
+import type { DomainInput } from '../domain-devices.js';
+import type { Fragment, Step } from '../step.js';
+import { aliased } from './device.js';
 
 export const inputs: Step<'devices' | 'arch'> = {
   name: 'inputs',
-  render: ({ devices, arch }) => ({
-    devices: [...(devices.inputs ?? []).map(inputNode), ...(devices.autoattachGraphicsDevice === false ? [] : builtIn(devices, arch))],
+  render: ({ devices, arch }): Fragment => ({
+    devices: {
+      input: [...(devices.inputs ?? []).map(wanted), ...(devices.autoattachGraphicsDevice === false ? [] : builtIn(devices, arch))],
+    },
   }),
 };
 
-function inputNode({ name, type, bus = '' }: Input): XmlNode {
-  if (!['', 'usb', 'virtio'].includes(bus))
-    throw new KvError('Invalid', `input contains unsupported bus ${bus}: input ${name} can use usb or virtio`);
+const BUSES = ['usb', 'virtio'] as const;
+
+function wanted({ name, type, bus }: Input): DomainInput {
+  const known = BUSES.find((each) => each === (bus || 'usb'));
+  if (!known) throw new KvError('Invalid', `input contains unsupported bus ${bus}: input ${name} can use usb or virtio`);
   if (type !== 'tablet') throw new KvError('Invalid', `input contains unsupported type ${type}: input ${name} can only be a tablet`);
-  return el('input', { type, bus: bus || 'usb', model: bus === 'virtio' ? 'virtio' : undefined }, [alias(name)]);
+  return { type, bus: known, model: known === 'virtio' ? 'virtio' : undefined, ...aliased(name) };
 }
 
-function builtIn(devices: Devices, arch: ArchTraits): XmlNode[] {
+function builtIn(devices: Devices, arch: ArchTraits): DomainInput[] {
   if (!arch.inputBus) return [];
-  if (arch.inputBus === 'virtio') return [el('input', { type: 'keyboard', bus: 'virtio' })];
-  const tablet = devices.inputs?.some(({ type }) => type === 'tablet') ? [] : [el('input', { type: 'tablet', bus: 'usb' })];
-  return [...tablet, el('input', { type: 'keyboard', bus: 'usb' })];
+  const keyboard: DomainInput = { type: 'keyboard', bus: arch.inputBus };
+  const hasPointer = arch.inputBus === 'virtio' || devices.inputs?.some(({ type }) => type === 'tablet');
+  return hasPointer ? [keyboard] : [{ type: 'tablet', bus: 'usb' }, keyboard];
 }

@@ -5,11 +5,11 @@ import { KvError } from '../../../base/errors.js';
 import { pciAddressOf } from '../../devices/index.js';
 import { formatMac, parseMac } from '../../network/mac.js';
 import { PASST_LOG } from '../../storage/paths.js';
+import type { DomainInterface } from '../domain-devices.js';
 import type { InterfaceLink } from '../facts.js';
 import type { Scope } from '../scope.js';
-import type { Step } from '../step.js';
-import { el, type XmlChild, type XmlNode } from '../xml.js';
-import { alias, bootOrder, pciAddressEl } from './device.js';
+import type { Fragment, Step } from '../step.js';
+import { aliased, bootOrder, iommuDriver, pciPlace } from './device.js';
 import { passtForwards } from './passt.js';
 
 /** The kernel's limit for queues of one tap device. */
@@ -19,13 +19,13 @@ type Needs = 'vmi' | 'devices' | 'arch' | 'virtioModel' | 'iommu' | 'cpus' | 'in
 
 export const interfaces: Step<Needs> = {
   name: 'interfaces',
-  render(scope) {
+  render(scope): Fragment {
     const present = (scope.devices.interfaces ?? []).filter((iface) => iface.state !== 'absent');
     const networks = new Set((scope.vmi.spec.networks ?? []).map(({ name }) => name));
     const lost = present.find(({ name }) => !networks.has(name));
     if (lost)
       throw new KvError('Invalid', `failed to find network ${lost.name}: every interface needs a network of its name in spec.networks`);
-    return { devices: present.filter((iface) => isRendered(iface, scope)).map((iface) => interfaceNode(iface, scope)) };
+    return { devices: { interface: present.filter((iface) => isRendered(iface, scope)).map((iface) => interfaceOf(iface, scope)) } };
   },
 };
 
@@ -33,20 +33,20 @@ const isTap = ({ name }: Interface, scope: Pick<Scope, Needs>): boolean => scope
 
 const isRendered = (iface: Interface, scope: Pick<Scope, Needs>): boolean => !iface.sriov && (!iface.binding || isTap(iface, scope));
 
-function interfaceNode(iface: Interface, scope: Pick<Scope, Needs>): XmlNode {
+function interfaceOf(iface: Interface, scope: Pick<Scope, Needs>): DomainInterface {
   const virtio = !iface.model || iface.model === 'virtio';
-  const attachment = attach(iface, scope);
-  const mac = iface.macAddress ? withColons(iface.macAddress) : attachment.link?.mac;
-  return el('interface', { type: attachment.type }, [
-    ...(mac ? [el('mac', { address: mac })] : []),
-    ...attachment.children,
-    attachment.link?.mtu === undefined ? undefined : el('mtu', { size: attachment.link.mtu }),
-    el('model', { type: virtio ? scope.virtioModel : iface.model }),
-    virtio && virtioDriver(scope),
-    alias(iface.name),
-    iface.pciAddress ? pciAddressEl(pciAddressOf(iface.pciAddress, `interface ${iface.name}`)) : undefined,
-    iface.acpiIndex ? el('acpi', { index: iface.acpiIndex }) : undefined,
-  ]);
+  const link = isTap(iface, scope) ? scope.links?.[iface.name] : undefined;
+  const mac = iface.macAddress ? withColons(iface.macAddress) : link?.mac;
+  return {
+    mac: mac ? { address: mac } : undefined,
+    ...attachment(iface, scope, link),
+    mtu: link?.mtu === undefined ? undefined : { size: link.mtu },
+    model: { type: virtio ? scope.virtioModel : iface.model },
+    driver: virtio ? virtioDriver(scope) : undefined,
+    ...aliased(iface.name),
+    address: iface.pciAddress ? pciPlace(pciAddressOf(iface.pciAddress, `interface ${iface.name}`)) : undefined,
+    acpi: iface.acpiIndex ? { index: iface.acpiIndex } : undefined,
+  };
 }
 
 /** The API takes 02-00-… and 0200.… as well, libvirt does not. */
@@ -55,41 +55,33 @@ function withColons(mac: string): string {
   return bytes ? formatMac(bytes) : mac;
 }
 
-interface Attachment {
-  readonly type?: string;
-  readonly children: readonly XmlChild[];
-  readonly link?: InterfaceLink;
+function attachment(iface: Interface, scope: Pick<Scope, Needs>, link: InterfaceLink | undefined): DomainInterface {
+  if (isTap(iface, scope)) return tap(iface, scope, link);
+  return iface.passtBinding ? passt(iface, scope.vmi) : {};
 }
 
-function attach(iface: Interface, scope: Pick<Scope, Needs>): Attachment {
-  if (isTap(iface, scope)) return tap(iface, scope);
-  return iface.passtBinding ? passt(iface, scope.vmi) : { children: [] };
-}
-
-function tap(iface: Interface, scope: Pick<Scope, Needs>): Attachment {
-  const link = scope.links?.[iface.name];
+function tap(iface: Interface, { arch, iommu }: Pick<Scope, Needs>, link: InterfaceLink | undefined): DomainInterface {
   // Without a boot order nothing is ever loaded from the network, and the ROM only slows the boot down.
-  const rom = scope.arch.optionRoms && (iface.bootOrder === undefined || scope.iommu) && el('rom', { enabled: 'no' });
-  const children = [
-    link?.tap ? el('target', { dev: link.tap, managed: 'no' }) : undefined,
-    bootOrder(iface.bootOrder),
-    rom,
-    iface.state === 'down' && el('link', { state: 'down' }),
-  ];
-  return { type: 'ethernet', children, ...(link ? { link } : {}) };
+  const isRomless = arch.optionRoms && (iface.bootOrder === undefined || iommu);
+  return {
+    type: 'ethernet',
+    target: link?.tap ? { dev: link.tap, managed: false } : undefined,
+    boot: bootOrder(iface.bootOrder),
+    rom: isRomless ? { enabled: false } : undefined,
+    link: iface.state === 'down' ? { state: 'down' } : undefined,
+  };
 }
 
-function passt(iface: Interface, vmi: VirtualMachineInstance): Attachment {
+function passt(iface: Interface, vmi: VirtualMachineInstance): DomainInterface {
   const dev = vmi.status?.interfaces?.find(({ name }) => name === iface.name)?.podInterfaceName;
   if (!dev) {
     throw new KvError('NotReady', `pod interface name not found in vmi ${vmi.metadata.name} status, for interface ${iface.name}`);
   }
-  const backend = el('backend', { type: 'passt', logFile: PASST_LOG });
-  return { type: 'vhostuser', children: [el('source', { dev }), backend, ...passtForwards(iface, vmi)] };
+  return { type: 'vhostuser', source: { dev }, backend: { type: 'passt', logFile: PASST_LOG }, portForward: passtForwards(iface, vmi) };
 }
 
-function virtioDriver({ devices, cpus, iommu }: Pick<Scope, Needs>): XmlNode | undefined {
+function virtioDriver({ devices, cpus, iommu }: Pick<Scope, Needs>): DomainInterface['driver'] {
   const queues = devices.networkInterfaceMultiqueue ? Math.min(cpus.vcpus, MAX_TAP_QUEUES) : 0;
   if (queues === 0 && !iommu) return undefined;
-  return el('driver', { name: 'vhost', queues: queues || undefined, iommu: iommu ? 'on' : undefined });
+  return { name: 'vhost', queues: queues || undefined, ...iommuDriver(iommu) };
 }

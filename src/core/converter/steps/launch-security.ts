@@ -1,7 +1,7 @@
 // Encrypted guests on amd64: AMD SEV, SEV-ES, SEV-SNP and Intel TDX. Other architectures need nothing in the domain for it.
 import type { LaunchSecurity, SEV } from '../../../api/index.js';
-import { NOTHING, type Step } from '../step.js';
-import { el, textEl, type XmlNode } from '../xml.js';
+import type { DomainLaunchSecurity } from '../domain.js';
+import type { Fragment, Step } from '../step.js';
 
 // Policy bits of AMD's SEV and SEV-SNP interfaces.
 const SEV_NO_DEBUG = 1 << 0;
@@ -13,25 +13,19 @@ const hex = (bits: number): string => `0x${bits.toString(16)}`;
 
 export const launchSecurity: Step<'vmi' | 'domain' | 'arch'> = {
   name: 'launch-security',
-  render({ vmi, domain, arch }) {
-    const wanted = domain.launchSecurity;
-    const node =
-      wanted && arch.name === 'amd64' ? securityNode(wanted, vmi.metadata.annotations?.['kubevirt.io/qgs-socket-path']) : undefined;
-    return node ? { elements: [node] } : NOTHING;
+  render({ vmi, domain, arch }): Fragment {
+    const wanted = arch.name === 'amd64' ? domain.launchSecurity : undefined;
+    return { launchSecurity: wanted && security(wanted, vmi.metadata.annotations?.['kubevirt.io/qgs-socket-path']) };
   },
 };
 
-function securityNode({ sev, snp, tdx }: LaunchSecurity, quoteSocket: string | undefined): XmlNode | undefined {
-  if (sev) return sevNode(sev);
-  if (snp) return el('launchSecurity', { type: 'sev-snp' }, [textEl('policy', hex(SNP_SMT | SNP_RESERVED))]);
-  return tdx && el('launchSecurity', { type: 'tdx' }, [el('quoteGenerationService', { path: quoteSocket })]);
+function security({ sev, snp, tdx }: LaunchSecurity, quoteSocket: string | undefined): DomainLaunchSecurity | undefined {
+  if (sev) return sevSecurity(sev);
+  if (snp) return { type: 'sev-snp', policy: hex(SNP_SMT | SNP_RESERVED) };
+  return tdx && { type: 'tdx', quoteGenerationService: { path: quoteSocket } };
 }
 
-function sevNode({ dhCert, session, policy }: SEV): XmlNode {
+function sevSecurity({ dhCert, session, policy }: SEV): DomainLaunchSecurity {
   const bits = SEV_NO_DEBUG | (policy?.encryptedState ? SEV_ENCRYPTED_STATE : 0);
-  return el('launchSecurity', { type: 'sev' }, [
-    dhCert ? textEl('dhCert', dhCert) : undefined,
-    session ? textEl('session', session) : undefined,
-    textEl('policy', hex(bits)),
-  ]);
+  return { type: 'sev', dhCert: dhCert || undefined, session: session || undefined, policy: hex(bits) };
 }

@@ -1,28 +1,31 @@
 // Where the guest's memory comes from: huge pages, a memory file that other processes can map, pages spread over NUMA cells.
+import type { MemoryBacking } from '../domain.js';
+import type { ItemOf } from '../domain-fields.js';
 import { isMemoryShared, needsMemfd } from '../memory-size.js';
 import type { NumaPlacement } from '../numa.js';
-import { NOTHING, type Step } from '../step.js';
-import { el, type XmlChild, type XmlNode } from '../xml.js';
+import { type Fragment, NOTHING, type Step } from '../step.js';
 
 export const memoryBacking: Step<'vmi' | 'domain' | 'arch' | 'placement'> = {
   name: 'memory-backing',
-  render({ vmi, domain, arch, placement }) {
+  render({ vmi, domain, arch, placement }): Fragment {
     const hugepages = domain.memory?.hugepages !== undefined;
     const shared = isMemoryShared(domain);
     if (!hugepages && !shared) return NOTHING;
-    const children = [
-      hugepages && el('hugepages', {}, pages(placement?.numa)),
-      arch.memfd && needsMemfd(vmi) && el('source', { type: 'memfd' }),
-      shared && el('access', { mode: 'shared' }),
-      ...allocation(placement?.numa, domain.cpu?.realtime !== undefined),
-    ];
-    return { elements: [el('memoryBacking', {}, children)] };
+    return {
+      memoryBacking: {
+        hugepages: hugepages ? pages(placement?.numa) : undefined,
+        source: arch.memfd && needsMemfd(vmi) ? { type: 'memfd' } : undefined,
+        access: shared ? { mode: 'shared' } : undefined,
+        // Memory bound to cells is taken at once, before another guest takes it there.
+        allocation: placement?.numa && { mode: 'immediate' },
+        nosharepages: placement?.numa !== undefined && domain.cpu?.realtime !== undefined,
+      },
+    };
   },
 };
 
-const pages = (numa: NumaPlacement | undefined): XmlNode[] =>
-  numa?.cells.map(({ id }) => el('page', { size: numa.pageBytes, unit: 'b', nodeset: id })) ?? [];
+type Pages = NonNullable<MemoryBacking['hugepages']>;
 
-/** Memory bound to cells is taken at once, before another guest takes it there. */
-const allocation = (numa: NumaPlacement | undefined, realtime: boolean): XmlChild[] =>
-  numa ? [el('allocation', { mode: 'immediate' }), realtime && el('nosharepages')] : [];
+const pages = (numa: NumaPlacement | undefined): Pages => ({
+  page: numa?.cells.map(({ id }): ItemOf<Pages['page']> => ({ size: numa.pageBytes, unit: 'b', nodeset: String(id) })),
+});

@@ -2,21 +2,20 @@
 import { KvError } from '../../../base/errors.js';
 import { LOCAL_VSOCK_CID } from '../../devices/vsock.js';
 import { usbRedirectionSocket, virtiofsSocket } from '../../storage/paths.js';
+import type { DomainDevices } from '../domain-devices.js';
+import type { ItemOf } from '../domain-fields.js';
 import type { Scope } from '../scope.js';
-import { NOTHING, type Step } from '../step.js';
-import { el, onOff, textEl } from '../xml.js';
-import { alias, iommuDriver } from './device.js';
+import { type Fragment, NOTHING, type Step } from '../step.js';
+import { aliased, iommuDriver } from './device.js';
 
 export const balloon: Step<'vmi' | 'domain' | 'devices' | 'virtioModel' | 'iommu' | 'memBalloonStatsPeriod' | 'freePageReportingDisabled'> =
   {
     name: 'balloon',
-    render(scope) {
-      if (scope.devices.autoattachMemBalloon === false) return { devices: [el('memballoon', { model: 'none' })] };
-      const { memBalloonStatsPeriod: period, virtioModel: model } = scope;
-      const stats = period > 0 && el('stats', { period });
-      return {
-        devices: [el('memballoon', { model, freePageReporting: onOff(reportsFreePages(scope)) }, [stats, iommuDriver(scope.iommu)])],
-      };
+    render(scope): Fragment {
+      if (scope.devices.autoattachMemBalloon === false) return { devices: { memballoon: { model: 'none' } } };
+      const { memBalloonStatsPeriod: period, virtioModel: model, iommu } = scope;
+      const stats = period > 0 ? { period } : undefined;
+      return { devices: { memballoon: { model, freePageReporting: reportsFreePages(scope), stats, driver: iommuDriver(iommu) } } };
     },
   };
 
@@ -34,15 +33,15 @@ function reportsFreePages({
 
 export const rng: Step<'devices' | 'virtioModel' | 'iommu'> = {
   name: 'rng',
-  render({ devices, virtioModel: model, iommu }) {
+  render({ devices, virtioModel: model, iommu }): Fragment {
     if (!devices.rng) return NOTHING;
-    return { devices: [el('rng', { model }, [textEl('backend', '/dev/urandom', { model: 'random' }), iommuDriver(iommu)])] };
+    return { devices: { rng: [{ model, backend: { model: 'random', value: '/dev/urandom' }, driver: iommuDriver(iommu) }] } };
   },
 };
 
 export const watchdog: Step<'devices' | 'arch'> = {
   name: 'watchdog',
-  render({ devices, arch }) {
+  render({ devices, arch }): Fragment {
     const wanted = devices.watchdog;
     if (!wanted) return NOTHING;
     const model = arch.watchdog;
@@ -51,44 +50,49 @@ export const watchdog: Step<'devices' | 'arch'> = {
     if (!settings) {
       throw new KvError('Invalid', `watchdog ${wanted.name} can't be mapped, no watchdog type specified: set devices.watchdog.${model}`);
     }
-    return { devices: [el('watchdog', { model, action: settings.action }, [alias(wanted.name)])] };
+    return { devices: { watchdog: [{ model, action: settings.action, ...aliased(wanted.name) }] } };
   },
 };
 
+const SOUND_MODELS = ['ich9', 'ac97'] as const;
+
 export const sound: Step<'devices'> = {
   name: 'sound',
-  render({ devices }) {
+  render({ devices }): Fragment {
     if (!devices.sound) return NOTHING;
-    const { model = '', name } = devices.sound;
-    if (!['', 'ich9', 'ac97'].includes(model)) throw new KvError('Invalid', `invalid model: ${model}: sound ${name} can be ich9 or ac97`);
-    return { devices: [el('sound', { model: model || 'ich9' }, [alias(name)])] };
+    const { model, name } = devices.sound;
+    const known = SOUND_MODELS.find((each) => each === (model || 'ich9'));
+    if (!known) throw new KvError('Invalid', `invalid model: ${model}: sound ${name} can be ich9 or ac97`);
+    return { devices: { sound: [{ model: known, ...aliased(name) }] } };
   },
 };
 
 export const tpm: Step<'devices' | 'arch'> = {
   name: 'tpm',
-  render({ devices, arch }) {
+  render({ devices, arch }): Fragment {
     if (!devices.tpm || devices.tpm.enabled === false) return NOTHING;
     const persistent = devices.tpm.persistent === true;
-    const backend = el('backend', { type: 'emulator', version: '2.0', persistent_state: persistent ? 'yes' : undefined });
-    return { devices: [el('tpm', { model: arch.tpmModel(persistent) }, [backend])] };
+    const backend = { type: 'emulator', version: '2.0', persistent_state: persistent || undefined } as const;
+    return { devices: { tpm: [{ model: arch.tpmModel(persistent), backend }] } };
   },
 };
 
 export const vsock: Step<'vmi' | 'localVsockNamespace'> = {
   name: 'vsock',
-  render({ vmi, localVsockNamespace }) {
+  render({ vmi, localVsockNamespace }): Fragment {
     const cid = vmi.status?.VSOCKCID;
     if (cid === undefined) return NOTHING;
     // vhost-vsock exists as a modern device only.
-    const address = el('cid', { auto: 'no', address: localVsockNamespace ? LOCAL_VSOCK_CID : cid });
-    return { devices: [el('vsock', { model: 'virtio-non-transitional' }, [address])] };
+    const model = 'virtio-non-transitional';
+    return { devices: { vsock: { model, cid: { auto: false, address: localVsockNamespace ? LOCAL_VSOCK_CID : cid } } } };
   },
 };
 
 export const panicDevices: Step<'devices'> = {
   name: 'panic-devices',
-  render: ({ devices }) => ({ devices: (devices.panicDevices ?? []).map(({ model }) => el('panic', { model })) }),
+  render: ({ devices }): Fragment => ({
+    devices: { panic: (devices.panicDevices ?? []).map(({ model }): ItemOf<DomainDevices['panic']> => ({ model })) },
+  }),
 };
 
 /** Sockets for `usbredir` clients; the number is part of the API. */
@@ -96,24 +100,30 @@ const REDIRECTIONS = 4;
 
 export const usbRedirection: Step<'vmi' | 'devices'> = {
   name: 'usb-redirection',
-  render({ vmi, devices }) {
+  render({ vmi, devices }): Fragment {
     if (!devices.clientPassthrough) return NOTHING;
-    const source = (index: number) => el('source', { mode: 'bind', path: usbRedirectionSocket(vmi.metadata.uid ?? '', index) });
-    return { devices: Array.from({ length: REDIRECTIONS }, (_, index) => el('redirdev', { type: 'unix', bus: 'usb' }, [source(index)])) };
+    const redirection = (index: number): ItemOf<DomainDevices['redirdev']> => ({
+      type: 'unix',
+      bus: 'usb',
+      source: { mode: 'bind', path: usbRedirectionSocket(vmi.metadata.uid ?? '', index) },
+    });
+    return { devices: { redirdev: Array.from({ length: REDIRECTIONS }, (_, index) => redirection(index)) } };
   },
 };
 
+const sharedDirectory = (name: string): ItemOf<DomainDevices['filesystem']> => ({
+  type: 'mount',
+  accessmode: 'passthrough',
+  source: { socket: virtiofsSocket(name) },
+  target: { dir: name },
+  driver: { type: 'virtiofs', queue: 1024 },
+});
+
 export const filesystems: Step<'devices'> = {
   name: 'filesystems',
-  render: ({ devices }) => ({
-    devices: (devices.filesystems ?? [])
-      .filter(({ virtiofs }) => virtiofs !== undefined)
-      .map(({ name }) =>
-        el('filesystem', { type: 'mount', accessmode: 'passthrough' }, [
-          el('source', { socket: virtiofsSocket(name) }),
-          el('target', { dir: name }),
-          el('driver', { type: 'virtiofs', queue: 1024 }),
-        ]),
-      ),
+  render: ({ devices }): Fragment => ({
+    devices: {
+      filesystem: (devices.filesystems ?? []).filter(({ virtiofs }) => virtiofs !== undefined).map(({ name }) => sharedDirectory(name)),
+    },
   }),
 };

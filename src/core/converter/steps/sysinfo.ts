@@ -1,28 +1,29 @@
 // What the guest reads in its SMBIOS tables: its identity, the cluster's manufacturer strings and the chassis.
 import type { Chassis, Firmware } from '../../../api/index.js';
+import type { SmbiosTable } from '../domain.js';
 import type { Smbios } from '../facts.js';
-import type { Step } from '../step.js';
-import { el, textEl, type XmlNode } from '../xml.js';
+import type { Fragment, Step } from '../step.js';
 
 export const sysinfo: Step<'domain' | 'smbios'> = {
   name: 'sysinfo',
-  render: ({ domain, smbios }) => ({
-    elements: [
-      el('sysinfo', { type: 'smbios' }, [
-        el('system', {}, [...identity(domain.firmware), ...strings(smbios)]),
-        domain.chassis && el('chassis', {}, chassis(domain.chassis)),
-      ]),
-    ],
+  render: ({ domain, smbios }): Fragment => ({
+    sysinfo: {
+      type: 'smbios',
+      system: { entry: [...identity(domain.firmware), ...strings(smbios)] },
+      chassis: domain.chassis && { entry: chassis(domain.chassis) },
+    },
   }),
 };
 
-const entry = (name: string, value: string | undefined): XmlNode => textEl('entry', value, { name });
+type Entry = NonNullable<SmbiosTable['entry']>[number];
+
+const entry = (name: string, value: string | undefined): Entry => ({ name, value });
 
 /** libvirt takes the domain's UUID from here. */
-const identity = (firmware: Firmware | undefined): XmlNode[] =>
+const identity = (firmware: Firmware | undefined): Entry[] =>
   firmware ? [entry('uuid', firmware.uuid), ...(firmware.serial ? [entry('serial', firmware.serial)] : [])] : [];
 
-const strings = (smbios: Smbios | undefined): XmlNode[] =>
+const strings = (smbios: Smbios | undefined): Entry[] =>
   smbios
     ? [
         entry('manufacturer', smbios.manufacturer),
@@ -33,7 +34,7 @@ const strings = (smbios: Smbios | undefined): XmlNode[] =>
       ]
     : [];
 
-const chassis = ({ manufacturer, version, serial, asset, sku }: Chassis): XmlNode[] => [
+const chassis = ({ manufacturer, version, serial, asset, sku }: Chassis): Entry[] => [
   entry('manufacturer', manufacturer),
   entry('version', version),
   entry('serial', serial),
