@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseDuration, parseLauncherOptions } from './options.js';
+import { parseLauncherOptions } from './options.js';
 
 const IDENTITY = ['--name', 'vm1', '--uid', 'u1', '--namespace', 'ns'];
 
@@ -55,17 +55,4 @@ describe('parseLauncherOptions', () => {
   ])('refuses %s', (_, argv, text) => {
     expect(parseLauncherOptions(argv)).toEqual({ ok: false, error: expect.stringContaining(text) });
   });
-});
-
-describe('parseDuration', () => {
-  it.each([
-    ['3m', 180_000],
-    ['1h30m', 5_400_000],
-    ['250ms', 250],
-    ['1.5s', 1500],
-    ['287s', 287_000],
-    ['', undefined],
-    ['5', undefined],
-    ['m', undefined],
-  ])('%s', (text, ms) => expect(parseDuration(text)).toBe(ms));
 });

@@ -2,6 +2,7 @@
 // runs the other; called by src/main/virt-launcher.ts, which exits with 2 on a problem. Reads nothing but its argument.
 import { parseArgs } from 'node:util';
 import { fail, ok, type Result } from '../base/result.js';
+import { parseDuration } from '../core/duration.js';
 
 export interface LauncherOptions {
   readonly name: string;
@@ -82,16 +83,6 @@ function normalise(argv: readonly string[]): string[] {
   });
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** A duration as the reference writes it: "3m", "1h30m", "250ms". */
-export function parseDuration(text: string): number | undefined {
-  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined;
-  let total = 0;
-  for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) total += Number(number) * (UNIT_MS[unit ?? ''] ?? 0);
-  return total;
-}
-
 /** Each gives a sentence when the flags break its rule. */
 const RULES: readonly ((values: Values) => string | undefined)[] = [
   (values) => {
@@ -100,7 +91,7 @@ const RULES: readonly ((values: Values) => string | undefined)[] = [
   },
   (values) => {
     const durations = Object.entries(values).filter(([key]) => key === 'qemu-timeout' || key.endsWith('-interval'));
-    const bad = durations.find(([, value]) => parseDuration(String(value)) === undefined);
+    const bad = durations.find(([, value]) => (parseDuration(String(value)) ?? -1) < 0);
     return bad && `--${bad[0]}: "${bad[1]}" is no duration such as 3m or 120s`;
   },
   ({ 'grace-period-seconds': seconds }) => (/^\d+$/.test(seconds) ? undefined : `--grace-period-seconds: "${seconds}" is no whole number`),

@@ -1,92 +1,64 @@
-// What a CEL expression results in, as far as that is known before it runs: names must be declared, operators fit their operands. Fields of
-// API objects deeper than the first level are not followed: they count as of any type. Called by the plugin rules. Pure.
+// What a CEL expression results in, as far as that is known before it runs: names must be declared, objects have the fields that are asked for,
+// operators and functions fit what they are given. Called by the plugin rules. Pure.
 import { fail, ok, type Result } from '../../base/result.js';
+import { type CelFunction, FUNCTIONS, METHODS } from './functions.js';
 import { type Expression, parse } from './parser.js';
+import { ANY, fits, innerOf, isList, isMap, joined, listOf, mapOf, type Type, WHOLE } from './types.js';
 
-/** `any` is what is only known when the expression runs; anything else that is no CEL type names a declared object type. */
-export type Type = string;
+export type { Type } from './types.js';
 
 export interface Environment {
   readonly variables: Readonly<Record<string, Type>>;
-  /** Whether an object type has the field; undefined for types that are not declared. */
-  readonly hasField: (type: Type, field: string) => boolean | undefined;
+  /** The type of a field of a declared object type; false where it has no such field, undefined for types that are not declared. */
+  readonly fieldOf: (type: Type, field: string) => Type | false | undefined;
   /** The declared type that a name in an object literal means. */
   readonly typeNamed: (name: string) => Type | undefined;
-  /** Result types of functions and methods beyond the language's own. */
-  readonly functions: Readonly<Record<string, Type>>;
+  /** Functions (by their dotted names) and methods beyond the language's own. */
+  readonly functions?: Readonly<Record<string, readonly CelFunction[]>>;
+  readonly methods?: Readonly<Record<string, readonly CelFunction[]>>;
+  /** Numbers of different types can be compared. */
+  readonly comparesNumbers?: boolean;
 }
 
 class Fault extends Error {}
 
-const ANY = 'any';
-const NUMBERS = ['int', 'uint', 'double'];
-const JOINED = ['string', 'bytes', 'list', 'duration', 'timestamp'];
-const SIZED = ['string', 'bytes', 'list', 'map'];
-const CONVERSIONS = ['int', 'uint', 'double', 'string', 'bytes', 'bool', 'duration', 'timestamp', 'type'];
-const MACROS: Readonly<Record<string, Type>> = { all: 'bool', exists: 'bool', exists_one: 'bool', map: 'list', filter: 'list' };
+const NUMBERS: readonly Type[] = ['int', 'uint', 'double', WHOLE];
+const ORDERED: readonly Type[] = [...NUMBERS, 'string', 'bytes', 'bool'];
+const ADDED: readonly Type[] = [...NUMBERS, 'string', 'bytes'];
+const TYPE_NAMES = ['int', 'uint', 'double', 'string', 'bytes', 'bool', 'list', 'map', 'null_type', 'type'];
+const MACROS = ['all', 'exists', 'exists_one', 'map', 'filter'];
 
-const FUNCTIONS: Readonly<Record<string, Type>> = {
-  ...Object.fromEntries(CONVERSIONS.map((name) => [name, name])),
-  dyn: ANY,
-  size: 'int',
-  matches: 'bool',
-};
-const METHODS: Readonly<Record<string, Type>> = {
-  size: 'int',
-  matches: 'bool',
-  contains: 'bool',
-  startsWith: 'bool',
-  endsWith: 'bool',
-  ...Object.fromEntries(
-    ['FullYear', 'Month', 'Date', 'DayOfMonth', 'DayOfWeek', 'DayOfYear', 'Hours', 'Minutes', 'Seconds', 'Milliseconds'].map((part) => [
-      `get${part}`,
-      'int',
-    ]),
-  ),
-};
+type Scope = Readonly<Record<string, Type>>;
+type Args = readonly Expression[];
 
-/** What methods and functions of these names can be asked of. */
-const RECEIVERS: Readonly<Record<string, readonly Type[]>> = {
-  size: SIZED,
-  ...Object.fromEntries(['matches', 'contains', 'startsWith', 'endsWith'].map((name) => [name, ['string']])),
-};
-
-type Scope = ReadonlySet<string>;
-
-const fits = (type: Type, wanted: Type): boolean => type === ANY || type === wanted;
+/** Where a function is called: what is known there, and what it is asked of. */
+interface Place {
+  readonly scope: Scope;
+  readonly of?: readonly Type[];
+}
 
 function overload(sign: string, ...types: Type[]): never {
   throw new Fault(`operator ${sign} cannot be used with ${types.join(' and ')}`);
 }
 
+/** Objects and lists may be compared with null; plain values never are null. */
 function comparable(left: Type, right: Type): boolean {
-  const nullable = [left, right].includes('null') && ![left, right].some((t) => NUMBERS.includes(t) || ['string', 'bool'].includes(t));
-  return left === right || [left, right].includes(ANY) || nullable;
+  if (fits(left, right)) return true;
+  return [left, right].includes('null') && ![left, right].some((type) => ORDERED.includes(type));
 }
 
-type Operator = (sign: string, left: Type, right: Type) => Type;
-
-const logic: Operator = (sign, left, right) => (fits(left, 'bool') && fits(right, 'bool') ? 'bool' : overload(sign, left, right));
-const membership: Operator = (sign, left, right) => ([ANY, 'list', 'map'].includes(right) ? 'bool' : overload(sign, left, right));
-const equality: Operator = (sign, left, right) => (comparable(left, right) ? 'bool' : overload(sign, left, right));
-const order: Operator = (sign, left, right) =>
-  (NUMBERS.includes(left) && NUMBERS.includes(right)) || comparable(left, right) ? 'bool' : overload(sign, left, right);
-
-const arithmetic: Operator = (sign, left, right) => {
-  if (left !== right && left !== ANY && right !== ANY) return overload(sign, left, right);
-  const type = left === ANY ? right : left;
-  const isJoined = sign === '+' && JOINED.includes(type);
-  return isJoined || type === ANY || NUMBERS.includes(type) ? type : overload(sign, left, right);
+/** Operators that result in true or false, and of what they ask. */
+const ASKING: Readonly<Record<string, 'truth' | 'equality' | 'order'>> = {
+  ...Object.fromEntries(['&&', '||'].map((sign) => [sign, 'truth'])),
+  ...Object.fromEntries(['==', '!='].map((sign) => [sign, 'equality'])),
+  ...Object.fromEntries(['<', '<=', '>', '>='].map((sign) => [sign, 'order'])),
 };
+const areTruths = (left: Type, right: Type): boolean => fits(left, 'bool') && fits(right, 'bool');
 
-const OPERATORS: Readonly<Record<string, Operator>> = {
-  ...Object.fromEntries(['&&', '||'].map((sign) => [sign, logic])),
-  ...Object.fromEntries(['==', '!='].map((sign) => [sign, equality])),
-  ...Object.fromEntries(['<', '<=', '>', '>='].map((sign) => [sign, order])),
-  in: membership,
-};
-
-const binaryType: Operator = (sign, left, right) => (OPERATORS[sign] ?? arithmetic)(sign, left, right);
+/** What the elements are that a macro goes through: of a list its items, of a map its keys. */
+function elementsOf(of: Type): Type | undefined {
+  return innerOf(of, 'list') ?? (of === ANY || isMap(of) ? ANY : undefined);
+}
 
 class Checker {
   private readonly env: Environment;
@@ -104,11 +76,11 @@ class Checker {
       case 'select':
         return this.selected(this.typeOf(e.of, scope), e.field);
       case 'list':
-        return this.all(e.items, scope, 'list');
+        return listOf(this.common(e.items, scope));
       case 'map':
-        return this.all(e.parts, scope, 'map');
+        return this.map(e.parts, scope);
       case 'binary':
-        return binaryType(e.sign, this.typeOf(e.left, scope), this.typeOf(e.right, scope));
+        return this.binary(e.sign, this.typeOf(e.left, scope), this.typeOf(e.right, scope));
       case 'call':
         return this.called(e, scope);
       case 'object':
@@ -122,11 +94,17 @@ class Checker {
     if (e.is === 'choice') return this.chosen(e, scope);
     const type = this.typeOf(e.of, scope);
     if (e.is === 'unary') {
-      const sound = e.sign === '!' ? fits(type, 'bool') : [ANY, 'int', 'double'].includes(type);
+      const sound = e.sign === '!' ? fits(type, 'bool') : [ANY, WHOLE, 'int', 'double'].includes(type);
       return sound ? type : overload(e.sign, type);
     }
-    this.typeOf(e.key, scope);
-    return [ANY, 'list', 'map'].includes(type) ? ANY : overload('[]', type);
+    return this.indexed(type, this.typeOf(e.key, scope));
+  }
+
+  private indexed(type: Type, key: Type): Type {
+    const item = innerOf(type, 'list');
+    if (item !== undefined && NUMBERS.some((number) => fits(key, number))) return item;
+    const value = item === undefined ? (innerOf(type, 'map') ?? (type === ANY ? ANY : undefined)) : undefined;
+    return value ?? overload('[]', type, key);
   }
 
   private chosen({ condition, yes, no }: Expression & { is: 'choice' }, scope: Scope): Type {
@@ -134,44 +112,99 @@ class Checker {
     if (!fits(asked, 'bool')) overload('?', asked);
     const [left, right] = [this.typeOf(yes, scope), this.typeOf(no, scope)];
     if (!comparable(left, right)) overload(':', left, right);
-    return left === right ? left : ANY;
+    return joined(left, right);
   }
 
-  private all(parts: readonly Expression[], scope: Scope, type: Type): Type {
-    for (const part of parts) this.typeOf(part, scope);
-    return type;
+  /** The type that all of these have; `any` where they differ. */
+  private common(items: readonly Expression[], scope: Scope): Type {
+    const types = items.map((item) => this.typeOf(item, scope));
+    return types.length === 0 ? ANY : types.reduce(joined);
+  }
+
+  private map(parts: readonly Expression[], scope: Scope): Type {
+    this.common(
+      parts.filter((_, i) => i % 2 === 0),
+      scope,
+    );
+    return mapOf(
+      this.common(
+        parts.filter((_, i) => i % 2 === 1),
+        scope,
+      ),
+    );
+  }
+
+  private binary(sign: string, left: Type, right: Type): Type {
+    if (sign === 'in') return this.member(left, right);
+    const asks = ASKING[sign];
+    if (asks === undefined) return this.arithmetic(sign, left, right);
+    const sound = asks === 'order' ? this.isOrdered(left, right) : asks === 'equality' ? comparable(left, right) : areTruths(left, right);
+    return sound ? 'bool' : overload(sign, left, right);
+  }
+
+  private isOrdered(left: Type, right: Type): boolean {
+    if (this.env.comparesNumbers && NUMBERS.includes(left) && NUMBERS.includes(right)) return true;
+    return fits(left, right) && [left, right].every((type) => type === ANY || ORDERED.includes(type));
+  }
+
+  private member(left: Type, right: Type): Type {
+    const item = innerOf(right, 'list');
+    if (right === ANY || isMap(right)) return 'bool';
+    return item !== undefined && comparable(left, item) ? 'bool' : overload('in', left, right);
+  }
+
+  private arithmetic(sign: string, left: Type, right: Type): Type {
+    if (!fits(left, right)) return overload(sign, left, right);
+    const type = left === ANY ? right : joined(left, right);
+    const added = sign === '+' && (ADDED.includes(type) || isList(type));
+    const counted = NUMBERS.includes(type) && !(sign === '%' && type === 'double');
+    return added || counted || type === ANY ? type : overload(sign, left, right);
   }
 
   private named(name: string, scope: Scope): Type {
-    if (scope.has(name)) return ANY;
-    const type = this.env.variables[name] ?? (CONVERSIONS.includes(name) ? 'type' : undefined);
+    const type = scope[name] ?? this.env.variables[name] ?? (TYPE_NAMES.includes(name) ? 'type' : undefined);
     if (type !== undefined) return type;
     throw new Fault(`${name} is not declared: there is ${Object.keys(this.env.variables).join(', ')}`);
   }
 
   private selected(type: Type, field: string): Type {
-    if (type === ANY || type === 'map') return ANY;
-    const has = this.env.hasField(type, field);
-    if (has === true) return ANY;
-    throw new Fault(has === false ? `${type} has no field ${field}` : `a ${type} has no fields, so not ${field}`);
+    const value = type === ANY ? ANY : innerOf(type, 'map');
+    if (value !== undefined) return value;
+    const found = this.env.fieldOf(type, field);
+    if (found) return found;
+    throw new Fault(found === false ? `${type} has no field ${field}` : `a ${type} has no fields, so not ${field}`);
   }
 
-  private called({ of, name, args }: Expression & { is: 'call' }, scope: Scope): Type {
-    if (of === undefined && name === 'has') return this.presence(args, scope);
-    if (of === undefined) return this.result(FUNCTIONS[name] ?? this.env.functions[name], name, args, scope);
-    if (of.is === 'name' && !this.env.variables[of.name] && !scope.has(of.name)) {
-      return this.result(this.env.functions[`${of.name}.${name}`], `${of.name}.${name}`, args, scope);
-    }
+  private called(e: Expression & { is: 'call' }, scope: Scope): Type {
+    const { of, name, args } = e;
+    if (of === undefined) return this.plainCall(name, args, scope);
+    const dotted = of.is === 'name' && !this.env.variables[of.name] && !scope[of.name] ? `${of.name}.${name}` : undefined;
+    if (dotted !== undefined) return this.result(this.env.functions?.[dotted], dotted, args, { scope });
     const type = this.typeOf(of, scope);
-    const macro = MACROS[name];
-    if (macro !== undefined) return this.comprehension(macro, args, scope);
-    if (type !== ANY && RECEIVERS[name]?.includes(type) === false) overload(`${name}()`, type);
-    return this.result(METHODS[name] ?? this.env.functions[name], name, args, scope);
+    if (MACROS.includes(name)) return this.comprehension(name, type, args, scope);
+    const methods = [...(METHODS[name] ?? []), ...(this.env.methods?.[name] ?? [])];
+    return this.result(methods, name, args, { scope, of: [type] });
   }
 
-  private result(type: Type | undefined, name: string, args: readonly Expression[], scope: Scope): Type {
-    if (type === undefined) throw new Fault(`there is no function ${name}`);
-    return this.all(args, scope, type);
+  private plainCall(name: string, args: readonly Expression[], scope: Scope): Type {
+    if (name === 'has') return this.presence(args, scope);
+    if (name === 'type' && args.length === 1)
+      return this.types(args, scope)
+        .map(() => 'type')
+        .join();
+    return this.result(FUNCTIONS[name], name, args, { scope });
+  }
+
+  private types(args: readonly Expression[], scope: Scope): Type[] {
+    return args.map((arg) => this.typeOf(arg, scope));
+  }
+
+  private result(overloads: readonly CelFunction[] = [], name: string, args: Args, { scope, of = [] }: Place): Type {
+    if (overloads.length === 0) throw new Fault(`there is no function ${name}`);
+    const types = [...of, ...this.types(args, scope)];
+    const fitting = overloads.filter(({ takes }) => takes.length === types.length && takes.every((type, i) => fits(types[i] ?? ANY, type)));
+    if (fitting.length === 0) overload(`${name}()`, ...(types.length > 0 ? types : ['nothing']));
+    return fitting.map(({ gives }) => (typeof gives === 'string' ? gives : gives(types))).reduce(joined);
   }
 
   private presence(args: readonly Expression[], scope: Scope): Type {
@@ -182,28 +215,39 @@ class Checker {
   }
 
   /** The first argument names the element that the others speak of. */
-  private comprehension(type: Type, [element, ...rest]: readonly Expression[], scope: Scope): Type {
-    if (element?.is !== 'name' || rest.length === 0) throw new Fault('all, exists, map and filter take a name and an expression of it');
-    return this.all(rest, new Set([...scope, element.name]), type);
+  private comprehension(macro: string, of: Type, [element, ...rest]: Args, scope: Scope): Type {
+    if (element?.is !== 'name' || rest.length === 0 || rest.length > (macro === 'map' ? 2 : 1)) {
+      throw new Fault(`${macro} takes a name and an expression of it`);
+    }
+    const item = elementsOf(of) ?? overload(`${macro}()`, of);
+    const types = this.types(rest, { ...scope, [element.name]: item });
+    const asked = macro === 'map' ? types.slice(0, -1) : types;
+    const wrong = asked.find((type) => !fits(type, 'bool'));
+    if (wrong !== undefined) throw new Fault(`${macro} takes an expression that is true or false, not ${articled(wrong)}`);
+    if (macro === 'map') return listOf(types.at(-1) ?? ANY);
+    return macro === 'filter' ? listOf(item) : 'bool';
   }
 
   private literal({ type: name, fields }: Expression & { is: 'object' }, scope: Scope): Type {
     const type = this.env.typeNamed(name);
     if (type === undefined) throw new Fault(`there is no type ${name}`);
     for (const [field, value] of fields) {
-      this.selected(type, field);
-      this.typeOf(value, scope);
+      const [wanted, given] = [this.selected(type, field), this.typeOf(value, scope)];
+      const clears = given === 'null' && !ORDERED.includes(wanted);
+      if (!clears && !fits(given, wanted)) throw new Fault(`${type}.${field} is ${articled(wanted)}, not ${articled(given)}`);
     }
     return type;
   }
 }
+
+const articled = (type: Type): string => `${/^[aeiou](?!nt$|int)/i.test(type) || type === 'int' ? 'an' : 'a'} ${type}`;
 
 /** The type of the result, or what is wrong with the expression. */
 export function typeOfExpression(text: string, env: Environment): Result<Type, string> {
   const expression = parse(text);
   if (!expression.ok) return expression;
   try {
-    return ok(new Checker(env).typeOf(expression.value, new Set()));
+    return ok(new Checker(env).typeOf(expression.value, {}));
   } catch (err) {
     if (err instanceof Fault) return fail(err.message);
     throw err;

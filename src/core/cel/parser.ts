@@ -28,7 +28,10 @@ const WORDS: Readonly<Record<string, readonly [Literal, LiteralValue]>> = {
   null: ['null', null],
 };
 const LITERALS: readonly TokenKind[] = ['int', 'uint', 'double', 'string', 'bytes'];
+/** Bounds that nobody reaches who writes by hand: whoever walks through the tree must come to an end, and not run out of stack. */
+const LONGEST = 16_384;
 const DEEPEST = 250;
+const LONGEST_CHAIN = 1_000;
 
 class Parser {
   private readonly tokens: readonly Token[];
@@ -75,11 +78,15 @@ class Parser {
 
   private expression(): Expression {
     this.depth += 1;
-    if (this.depth > DEEPEST) this.wrong('an end: the expression is nested too deeply, and something simpler');
+    this.bound(this.depth, DEEPEST);
     const condition = this.level(0);
     const choice = this.accepts('?') ? this.choice(condition) : condition;
     this.depth -= 1;
     return choice;
+  }
+
+  private bound(reached: number, most: number): void {
+    if (reached > most) this.wrong('an end: the expression is nested too deeply, and something simpler');
   }
 
   private choice(condition: Expression): Expression {
@@ -92,7 +99,10 @@ class Parser {
     const signs = LEVELS[index];
     if (!signs) return this.unary();
     let left = this.level(index + 1);
+    let links = 0;
     for (let sign = signs.find((s) => this.accepts(s)); sign !== undefined; sign = signs.find((s) => this.accepts(s))) {
+      links += 1;
+      this.bound(links, LONGEST_CHAIN);
       left = { is: 'binary', sign, left, right: this.level(index + 1) };
     }
     return left;
@@ -100,12 +110,18 @@ class Parser {
 
   private unary(): Expression {
     const sign = ['!', '-'].find((s) => this.accepts(s));
-    return sign === undefined ? this.member() : { is: 'unary', sign, of: this.unary() };
+    if (sign === undefined) return this.member();
+    this.depth += 1;
+    this.bound(this.depth, DEEPEST);
+    const negated: Expression = { is: 'unary', sign, of: this.unary() };
+    this.depth -= 1;
+    return negated;
   }
 
   private member(): Expression {
     let of = this.primary();
-    for (;;) {
+    for (let links = 0; ; links++) {
+      this.bound(links, LONGEST_CHAIN);
       if (this.accepts('.')) of = this.selection(of);
       else if (this.accepts('[')) {
         of = { is: 'index', of, key: this.expression() };
@@ -116,6 +132,7 @@ class Parser {
   }
 
   private selection(of: Expression): Expression {
+    if (this.token.kind === 'field') return { is: 'select', of, field: this.next().text.slice(1, -1) };
     const name = this.name();
     return this.accepts('(') ? { is: 'call', of, name, args: this.items(')') } : { is: 'select', of, field: name };
   }
@@ -181,6 +198,7 @@ function pathOf(expression: Expression): string | undefined {
 }
 
 export function parse(text: string): Result<Expression, string> {
+  if (text.length > LONGEST) return fail(`it is longer than ${LONGEST} characters`);
   const tokens = tokensOf(text);
   if (!tokens.ok) return tokens;
   try {

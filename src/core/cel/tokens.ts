@@ -1,7 +1,8 @@
 // The words of a CEL expression: names, literals and signs with their positions. Called by the parser. Pure.
 import { fail, ok, type Result } from '../../base/result.js';
 
-export type TokenKind = 'name' | 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'sign' | 'end';
+/** `field` is a name in backquotes: of a key that is no word. */
+export type TokenKind = 'name' | 'field' | 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'sign' | 'end';
 
 export interface Token {
   readonly kind: TokenKind;
@@ -21,6 +22,7 @@ const SHAPES: readonly (readonly [TokenKind | 'blank', RegExp])[] = [
   ['uint', /(?:0x[0-9a-fA-F]+|\d+)[uU]/y],
   ['int', /0x[0-9a-fA-F]+|\d+/y],
   ['name', /[A-Za-z_][A-Za-z0-9_]*/y],
+  ['field', /`[A-Za-z0-9_.\-/ ]+`/y],
   ['sign', /&&|\|\||[<>=!]=|[-+*/%<>!?:.,()[\]{}]/y],
 ];
 

@@ -1,81 +1,204 @@
 // Values of CEL expressions, and what the operators make of them. API objects appear under the names of the reference's own structures (Spec, CPU):
 // their JSON names in other capitals. What an object lacks is the zero value of its type, which nothing here knows: it equals every zero. Pure.
+import { KvError } from '../../base/errors.js';
 
 /** A field that an object lacks. */
 export const ABSENT: unique symbol = Symbol('absent');
 
-/** A JSON object: fields by name in any capitals, or entries by exact key. */
-export class CelObject {
-  readonly json: Readonly<Record<string, unknown>>;
-  /** Objects whose fields are its own as well. */
-  readonly #embedded: readonly string[];
+/** An unsigned number; signed ones are bigints. */
+export class Uint {
+  readonly value: bigint;
 
-  constructor(json: Readonly<Record<string, unknown>>, embedded: readonly string[] = []) {
-    this.json = json;
-    this.#embedded = embedded;
-  }
-
-  field(name: string): CelValue {
-    const found = fieldOf(this.json, name);
-    if (found !== undefined) return celOf(found);
-    for (const part of this.#embedded) {
-      const inner = this.json[part];
-      const value = typeof inner === 'object' && inner !== null ? fieldOf(inner as Record<string, unknown>, name) : undefined;
-      if (value !== undefined) return celOf(value);
-    }
-    return ABSENT;
+  constructor(value: bigint) {
+    this.value = value;
   }
 }
 
-export type CelValue = boolean | bigint | number | string | null | typeof ABSENT | readonly CelValue[] | CelObject;
+/** What has fields to select or entries to look up. */
+export abstract class CelObject {
+  abstract field(name: string): CelValue;
 
-function fieldOf(json: Readonly<Record<string, unknown>>, name: string): unknown {
+  /** What has() says. */
+  has(name: string): boolean {
+    return isSet(this.field(name));
+  }
+
+  /** By exact key; undefined where there is none. */
+  abstract entry(key: CelValue): CelValue | undefined;
+  abstract keys(): readonly CelValue[];
+}
+
+export type CelValue = boolean | bigint | Uint | number | string | null | typeof ABSENT | readonly CelValue[] | CelObject;
+
+/** Fields of the reference's structures whose JSON has another name; asked where there is none of their own. */
+const JSON_NAMES: Readonly<Record<string, string>> = {
+  enabled: 'present',
+  retries: 'spinlocks',
+  ip: 'ipAddress',
+  ips: 'ipAddresses',
+  userdatasecretref: 'secretRef',
+  experimentalmigrationoptions: 'experimental',
+  vmimconfigurationoptions: 'migrationConfiguration',
+  deprecatedchecksum: 'checksum',
+  deprecatedslirp: 'slirp',
+  deprecatedmacvtap: 'macvtap',
+  deprecatedpasst: 'passt',
+};
+/** Structures within structures: in JSON their fields are those of the outer one. */
+const EMBEDDED = [
+  ...['typemeta', 'volumesource', 'networksource', 'diskdevice', 'interfacebindingmethod', 'watchdogdevice', 'featurestate', 'clockoffset'],
+  ...['handler', 'claimrequest', 'localobjectreference', 'persistentvolumeclaimvolumesource', 'virtualmachineinstancecommonmigrationstate'],
+];
+
+export const isEmbedded = (name: string): boolean => EMBEDDED.includes(name.toLowerCase());
+/** The JSON key that a structure's field has, among those that there are. */
+export function jsonKeyOf(keys: readonly string[], name: string): string | undefined {
   const wanted = name.toLowerCase();
-  const key = Object.keys(json).find((each) => each.toLowerCase() === wanted);
-  return key === undefined ? undefined : json[key];
+  const other = Object.hasOwn(JSON_NAMES, wanted) ? JSON_NAMES[wanted] : undefined;
+  return keys.find((key) => key === name) ?? keys.find((key) => key.toLowerCase() === wanted) ?? keys.find((key) => key === other);
+}
+
+/** A JSON object: fields by name in any capitals, or entries by exact key. */
+export class JsonObject extends CelObject {
+  readonly json: Readonly<Record<string, unknown>>;
+  /** The object whose fields are its own as well. */
+  readonly #metadata: boolean;
+
+  constructor(json: Readonly<Record<string, unknown>>, { hasMetadata = false } = {}) {
+    super();
+    this.json = json;
+    this.#metadata = hasMetadata;
+  }
+
+  field(name: string): CelValue {
+    const found = this.#own(name);
+    if (found !== ABSENT || !this.#metadata) return found;
+    const metadata = this.#own('metadata');
+    if (name === 'ObjectMeta') return metadata;
+    return metadata instanceof CelObject ? metadata.field(name) : ABSENT;
+  }
+
+  #own(name: string): CelValue {
+    const key = jsonKeyOf(Object.keys(this.json), name);
+    if (key !== undefined) return celOf(this.json[key]);
+    return isEmbedded(name) ? this : ABSENT;
+  }
+
+  entry(key: CelValue): CelValue | undefined {
+    return typeof key === 'string' && Object.hasOwn(this.json, key) ? celOf(this.json[key]) : undefined;
+  }
+
+  keys(): readonly string[] {
+    return Object.keys(this.json);
+  }
+}
+
+/** A map that an expression wrote. */
+export class CelMap extends CelObject {
+  readonly #pairs: readonly (readonly [CelValue, CelValue])[];
+
+  constructor(pairs: readonly (readonly [CelValue, CelValue])[]) {
+    super();
+    this.#pairs = pairs;
+  }
+
+  field(name: string): CelValue {
+    const value = this.entry(name);
+    if (value !== undefined) return value;
+    throw new KvError('Invalid', `there is no entry ${name}`);
+  }
+
+  override has(name: string): boolean {
+    return this.entry(name) !== undefined;
+  }
+
+  entry(key: CelValue): CelValue | undefined {
+    return this.#pairs.find(([each]) => equal(each, key))?.[1];
+  }
+
+  keys(): readonly CelValue[] {
+    return this.#pairs.map(([key]) => key);
+  }
+}
+
+/** An object that an expression wrote: only what it says. */
+export class BuiltObject extends CelObject {
+  readonly type: string;
+  readonly fields: ReadonlyMap<string, CelValue>;
+
+  constructor(type: string, fields: ReadonlyMap<string, CelValue>) {
+    super();
+    this.type = type;
+    this.fields = fields;
+  }
+
+  field(name: string): CelValue {
+    return this.fields.get(name) ?? ABSENT;
+  }
+
+  entry(key: CelValue): CelValue | undefined {
+    return typeof key === 'string' ? this.fields.get(key) : undefined;
+  }
+
+  keys(): readonly string[] {
+    return [...this.fields.keys()];
+  }
 }
 
 /** JSON as CEL sees it. */
 export function celOf(json: unknown): CelValue {
   if (typeof json === 'number') return Number.isInteger(json) ? BigInt(json) : json;
   if (Array.isArray(json)) return json.map(celOf);
-  if (typeof json === 'object' && json !== null) return new CelObject(json as Record<string, unknown>);
+  if (typeof json === 'object' && json !== null) return new JsonObject(json as Record<string, unknown>);
   return json as CelValue;
 }
 
-const isNumber = (value: CelValue): value is bigint | number => typeof value === 'bigint' || typeof value === 'number';
+type CelNumber = bigint | Uint | number;
+const isNumber = (value: CelValue): value is CelNumber => typeof value === 'bigint' || typeof value === 'number' || value instanceof Uint;
+/** Without its sign's type: what numbers of several types are compared by. */
+export const plain = (value: CelNumber): bigint | number => (value instanceof Uint ? value.value : value);
 
 function isZero(value: CelValue): boolean {
   if (Array.isArray(value)) return value.length === 0;
-  if (value instanceof CelObject) return Object.keys(value.json).length === 0;
-  return value === null || value === ABSENT || value === '' || value === false || (isNumber(value) && Number(value) === 0);
+  if (value instanceof CelObject) return value.keys().length === 0;
+  return value === null || value === ABSENT || value === '' || value === false || (isNumber(value) && Number(plain(value)) === 0);
 }
 
-/** What has() says of a field. */
-export const isSet = (value: CelValue): boolean => !isZero(value);
+/** What has() says of a field: an object or a truth that is written down is there, whatever it says. */
+export const isSet = (value: CelValue): boolean => typeof value === 'boolean' || value instanceof CelObject || !isZero(value);
 
 const sameList = (a: readonly CelValue[], b: readonly CelValue[]): boolean =>
   a.length === b.length && a.every((item, i) => equal(item, b[i] ?? null));
 
-function sameObject({ json: a }: CelObject, { json: b }: CelObject): boolean {
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => key in b && equal(celOf(a[key]), celOf(b[key])));
+function sameObject(a: CelObject, b: CelObject): boolean {
+  const keys = a.keys();
+  return keys.length === b.keys().length && keys.every((key) => equal(a.entry(key) ?? ABSENT, b.entry(key) ?? ABSENT));
+}
+
+function sameThings(a: CelValue, b: CelValue): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return sameList(a, b);
+  return a instanceof CelObject && b instanceof CelObject ? a === b || sameObject(a, b) : a === b;
 }
 
 export function equal(a: CelValue, b: CelValue): boolean {
   if (a === ABSENT || b === ABSENT) return isZero(a === ABSENT ? b : a);
-  if (isNumber(a) && isNumber(b)) return Number(a) === Number(b);
-  if (Array.isArray(a) && Array.isArray(b)) return sameList(a, b);
-  return a instanceof CelObject && b instanceof CelObject ? sameObject(a, b) : a === b;
+  return isNumber(a) && isNumber(b) ? order(plain(a), plain(b)) === 0 : sameThings(a, b);
 }
 
-/** Below 0, 0, above 0; undefined for what has no order. */
+/** Below 0, 0, above 0, NaN for numbers that are none; undefined for what has no order. */
 export function compare(a: CelValue, b: CelValue): number | undefined {
   const x: CelValue = a === ABSENT ? zeroLike(b) : a;
   const y: CelValue = b === ABSENT ? zeroLike(a) : b;
-  if (isNumber(x) && isNumber(y)) return Number(x) - Number(y);
-  if (typeof x === 'string' && typeof y === 'string') return x < y ? -1 : Number(x > y);
+  if (isNumber(x) && isNumber(y)) return order(plain(x), plain(y));
+  if (typeof x === 'string' && typeof y === 'string') return order(x, y);
   return typeof x === 'boolean' && typeof y === 'boolean' ? Number(x) - Number(y) : undefined;
+}
+
+/** By value: a bigint and a number are compared exactly. */
+function order<T extends bigint | number | string>(x: T, y: T): number {
+  if (x < y) return -1;
+  if (x > y) return 1;
+  return x >= y ? 0 : Number.NaN;
 }
 
 function zeroLike(other: CelValue): CelValue {
@@ -83,14 +206,31 @@ function zeroLike(other: CelValue): CelValue {
   return typeof other === 'boolean' ? false : 0n;
 }
 
-/** undefined where the operator does not fit, or for a division by zero. */
-export function arithmetic(sign: string, a: CelValue, b: CelValue): CelValue | undefined {
-  if (sign === '+' && !isNumber(a)) return joined(a, b);
-  if (typeof a === 'bigint' && typeof b === 'bigint') return WHOLE[sign]?.(a, b);
-  return typeof a === 'number' && typeof b === 'number' ? REAL[sign]?.(a, b) : undefined;
+const INT_MIN = -(2n ** 63n);
+const INT_MAX = 2n ** 63n - 1n;
+const UINT_MAX = 2n ** 64n - 1n;
+
+/** undefined where the number does not fit into 64 bits. */
+export const intOf = (value: bigint): bigint | undefined => (value >= INT_MIN && value <= INT_MAX ? value : undefined);
+export const uintOf = (value: bigint): Uint | undefined => (value >= 0n && value <= UINT_MAX ? new Uint(value) : undefined);
+
+/** undefined where the operator does not fit, for a division by zero, and for what does not fit into 64 bits. */
+export function arithmetic(sign: string, left: CelValue, right: CelValue): CelValue | undefined {
+  const a = left === ABSENT ? zeroFor(right) : left;
+  const b = right === ABSENT ? zeroFor(left) : right;
+  if (!isNumber(a) || !isNumber(b)) return sign === '+' ? concatenated(a, b) : undefined;
+  if (typeof a === 'number' || typeof b === 'number') return typeof a === typeof b ? REAL[sign]?.(a as number, b as number) : undefined;
+  const result = WHOLE[sign]?.(plain(a) as bigint, plain(b) as bigint);
+  return result === undefined ? undefined : counted(result, a, b);
 }
 
-function joined(a: CelValue, b: CelValue): CelValue | undefined {
+/** Numbers of API objects are read as signed: the other side tells what they are. */
+const counted = (result: bigint, a: CelValue, b: CelValue): CelValue | undefined =>
+  a instanceof Uint || b instanceof Uint ? uintOf(result) : intOf(result);
+
+const zeroFor = (other: CelValue): CelValue => (typeof other === 'number' ? 0 : Array.isArray(other) ? [] : zeroLike(other));
+
+function concatenated(a: CelValue, b: CelValue): CelValue | undefined {
   if (typeof a === 'string' && typeof b === 'string') return a + b;
   return Array.isArray(a) && Array.isArray(b) ? [...a, ...b] : undefined;
 }
@@ -109,14 +249,14 @@ const REAL: Readonly<Record<string, (a: number, b: number) => number>> = {
   '/': (a, b) => a / b,
 };
 
-export const listOf = (value: CelValue): readonly CelValue[] | undefined => {
+export const listed = (value: CelValue): readonly CelValue[] | undefined => {
   if (value === ABSENT || value === null) return [];
-  if (value instanceof CelObject) return Object.keys(value.json);
+  if (value instanceof CelObject) return value.keys();
   return Array.isArray(value) ? value : undefined;
 };
 
-export function sizeOf(value: CelValue): bigint | undefined {
-  if (typeof value === 'string') return BigInt([...value].length);
-  const list = listOf(value);
-  return list === undefined ? undefined : BigInt(list.length);
+/** How much of a value there is to look through: what an operation on it costs. */
+export function weightOf(value: CelValue): number {
+  if (typeof value === 'string') return value.length;
+  return Array.isArray(value) ? value.length : 1;
 }

@@ -42,9 +42,14 @@ async function listen(name: string, word = name): Promise<void> {
   closes.push(await fakeDomainHook(socketOf(name), answer));
 }
 
-const SETTINGS = { pollMs: 10, readyMs: 100, callMs: 300 };
+const SETTINGS = { pollMs: 10, readyMs: 100 };
+const warnings: string[] = [];
+const warn = (message: string): void => {
+  warnings.push(message);
+};
 const apply = async (...plugins: Plugin[]): Promise<string | undefined> =>
-  (await pluginHooks(ctx, { vmi, plugins, context: 'Boot' }, { directory, ...SETTINGS })(domain, undefined))?.xml;
+  (await pluginHooks(ctx, { vmi, plugins, context: 'Boot', warn }, { directory, ...SETTINGS })(domain, undefined))?.xml;
+const cel = (expression: string, more: Partial<PluginDomainHook> = {}): PluginDomainHook => ({ cel: { expression }, ...more });
 
 describe('who is asked', () => {
   it('plugins by name, with domain, VMI and occasion', async () => {
@@ -69,16 +74,24 @@ describe('who is asked', () => {
 });
 
 describe('a failure', () => {
-  const CEL: PluginDomainHook = { cel: { expression: 'Domain{Title: "x"}' } };
+  const CEL = cel('Domain{Name: "x"}');
   it.each<[string, PluginDomainHook, string]>([
     ['no socket', { sidecar: { socketPath: '/nowhere' } }, 'does not lie in'],
-    ['a change by CEL', CEL, 'not carried out in this version'],
+    ['another name', CEL, 'changed the name of the domain from vm to x'],
+    ['no domain', cel('domainSpec.Name'), 'results in no Domain'],
+    ['an expression that does not hold', cel('Domain{Title: vmi.Labels["none"]}'), 'there is no entry none'],
+    ['an expression that does not end', cel(`Domain{Title: string("${'a'.repeat(40)}b".matches("(a+)+$"))}`), 'took longer than'],
+    ['a field that there is not', cel('Domain{Titel: "x"}'), 'Domain has no field Titel'],
+    ['a value that does not fit', cel('Domain{Title: 1}'), 'Domain.Title takes a string'],
+    ['neither cel nor sidecar', {}, 'says neither cel nor sidecar'],
   ])('keeps the guest from starting: %s', async (_, hook, message) => {
     const failing = plugin('p', [hook]);
     await expect(apply(failing)).rejects.toMatchObject({
       code: 'Internal',
       reason: 'PluginFailed',
-      message: expect.stringMatching(new RegExp(`^plugin p, domain hook 0 failed: .*${message}`)),
+      message: expect.stringMatching(
+        new RegExp(`^plugin p, domain hook 0 failed: .*${message}.* Mend the plugin, or set the failureStrategy`),
+      ),
     });
   });
 
@@ -101,13 +114,52 @@ describe('a failure', () => {
   ])('is ignored where that is the strategy %s', async (_, spec, hook, ignored) => {
     await listen('q');
     const asked = apply(plugin('p', [{ ...CEL, ...hook }], spec), plugin('q', [hookOf('q')]));
-    if (ignored) expect(await asked).toContain('<q/>');
-    else await expect(asked).rejects.toThrow('plugin p');
+    warnings.length = 0;
+    if (ignored) {
+      expect(await asked).toContain('<q/>');
+      expect(warnings).toEqual([expect.stringMatching(/^plugin p, domain hook 0 failed: .*The guest starts without it/)]);
+    } else await expect(asked).rejects.toThrow('plugin p');
   });
 
   it('of a condition is never ignored', async () => {
-    const failing = plugin('p', [hookOf('p', { condition: 'domainSpec.Name == "x"', failureStrategy: 'Ignore' })]);
-    await expect(apply(failing)).rejects.toThrow('the condition of plugin p, domain hook 0 cannot be evaluated: domainSpec is not known');
+    const failing = plugin('p', [hookOf('p', { condition: 'vmi.Labels["a"] == "x"', failureStrategy: 'Ignore' })]);
+    await expect(apply(failing)).rejects.toThrow('the condition of plugin p, domain hook 0 cannot be evaluated: there is no entry a');
+  });
+
+  it('of a condition that does not end is told as well', async () => {
+    const endless = plugin('p', [cel('Domain{}')], { condition: `"${'a'.repeat(40)}b".matches("(a+)+$")` });
+    await expect(apply(endless)).rejects.toThrow('the condition of plugin p cannot be evaluated: it took longer than 2 s');
+  });
+});
+
+describe('a change by CEL', () => {
+  it('is made in the domain as the one before left it, whoever that was', async () => {
+    await listen('b');
+    const first = plugin('a', [cel('Domain{Title: "one"}'), cel('Domain{Title: domainSpec.Title + "+", Description: vmi.Name}')]);
+    const last = plugin('c', [cel('Domain{Devices: DomainDeviceList{Watchdogs: [DomainWatchdog{Model: "i6300esb", Action: "none"}]}}')]);
+    expect(await apply(last, first, plugin('b', [hookOf('b')]))).toBe(`<domain>
+  <name>vm</name>
+  <title>one+</title>
+  <description>vm</description>
+  <b></b>
+  <devices>
+    <watchdog model="i6300esb" action="none"></watchdog>
+  </devices>
+</domain>`);
+  });
+
+  it.each([
+    ['domainSpec.Title == ""', true],
+    ['has(domainSpec.Title)', false],
+    ['domainSpec.Name == vmi.Name', true],
+  ])('has conditions about the domain: %s', async (condition, holds) => {
+    expect(await apply(plugin('p', [cel('Domain{Title: "x"}', { condition })]))).toEqual(
+      holds ? expect.stringContaining('<title>x') : undefined,
+    );
+  });
+
+  it('that changes nothing leaves the domain as it is', async () => {
+    expect(await apply(plugin('p', [cel('domainSpec')]))).toBe('<domain>\n  <name>vm</name>\n</domain>');
   });
 });
 

@@ -22,7 +22,8 @@ export const text = {
   changedSource: (before: string, after: string): string =>
     `it changed the data source from ${before} to ${after}; the disk of the VM is made for ${before}`,
   noPlugins: 'the plugins in the message are no JSON list; the peer runs another version',
-  noCel: 'changes of domains by CEL expressions are not carried out in this version; use a sidecar, or failureStrategy: Ignore',
+  noHook: 'it says neither cel nor sidecar',
+  ignored: (failure: string): string => `${failure}. The guest starts without it: the hook’s failureStrategy is Ignore`,
   foreignSocket: (path: string, plugin: string): string =>
     `${path} does not lie in /var/run/kubevirt-plugin/${plugin}/, where the sidecars of this plugin listen`,
   noPluginSocket: (path: string): string => `${path} is no socket`,

@@ -2,7 +2,8 @@
 // the new CR, and where only a change counts also at the old one. Pure; called by admit-kubevirt.ts, which decides what a request means.
 import type { KubeVirt, KubeVirtConfiguration, KubeVirtSpec } from '../../api/index.js';
 import { isGateEnabled } from '../../core/config/gates.js';
-import { lifetimes, parseDuration } from './certificates/specs.js';
+import { parseDuration } from '../../core/duration.js';
+import { lifetimes } from './certificates/specs.js';
 
 export interface KubeVirtCause {
   readonly type: 'FieldValueInvalid' | 'FieldValueNotSupported' | 'FieldValueForbidden';

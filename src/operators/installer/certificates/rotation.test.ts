@@ -1,8 +1,9 @@
 // When certificates are due, and who stays in the bundle.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, createLeaf, type KeyPair, splitBundle } from '../../../base/crypto/certificates.js';
+import { parseDuration } from '../../../core/duration.js';
 import { bundleChangesAt, judgeAuthority, judgeLeaf, mergeBundle } from './rotation.js';
-import { leafSpecs, lifetimes, parseDuration } from './specs.js';
+import { leafSpecs, lifetimes } from './specs.js';
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 0, 1);

@@ -1,5 +1,6 @@
 // Which authorities and leaf certificates an installation has, and how long they live. Pure.
 import type { KubeVirtSpec } from '../../../api/index.js';
+import { parseDuration } from '../../../core/duration.js';
 import { AUTHORITY, SECRET, SERVICE } from '../manifests/names.js';
 
 export interface AuthoritySpec {
@@ -64,19 +65,6 @@ const HOUR_MS = 3_600_000;
 const DEFAULT_CA_MS = 168 * HOUR_MS;
 const DEFAULT_SERVER_MS = 24 * HOUR_MS;
 const RENEW_SHARE = 0.2;
-
-const UNIT_MS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e-3, ms: 1, s: 1000, m: 60_000, h: HOUR_MS };
-const PART = '(\\d+\\.?\\d*|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)';
-const DURATION = new RegExp(`^([+-]?)((?:${PART})+|0)$`);
-
-/** Go's notation, e.g. 4h48m0s; undefined when it is none. */
-export function parseDuration(text: string | undefined): number | undefined {
-  const [, sign, amount = ''] = DURATION.exec(text ?? '') ?? [];
-  if (sign === undefined) return undefined;
-  let total = 0;
-  for (const [, number = '0', unit = 's'] of amount.matchAll(new RegExp(PART, 'g'))) total += Number(number) * (UNIT_MS[unit] ?? 0);
-  return sign === '-' ? -total : total;
-}
 
 function lifetime(duration: string | undefined, renewBefore: string | undefined, fallbackMs: number): Lifetime {
   const durationMs = parseDuration(duration) ?? fallbackMs;

@@ -4,10 +4,11 @@ import { type FieldPath, field } from '../../../api/field-path.js';
 import type { Plugin } from '../../../api/index.js';
 import { type Environment, mayBe, type Type, typeOfExpression } from '../../../core/cel/check.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
+import { parseDuration } from '../../../core/duration.js';
+import { DOMAIN, domainEnvironment, nodeEnvironment } from '../../../core/plugins/environments.js';
 import { refuse, type Verdict, verdictOf } from '../../verdict.js';
 import { gateOff } from '../gate-off.js';
 import { type Causes, invalid } from '../rule.js';
-import { DOMAIN, domainEnvironment, nodeEnvironment } from './environments.js';
 
 interface Wanted {
   readonly what: string;
@@ -32,6 +33,11 @@ function* socketCauses(path: string | undefined, at: FieldPath): Causes {
   yield invalid(at, `socketPath ${path} must be a clean path without '..' and double slashes: write ${cleaned(path)}`);
 }
 
+function* timeoutCauses(timeout: string | undefined, at: FieldPath): Causes {
+  if (timeout === undefined || (parseDuration(timeout) ?? -1) >= 0) return;
+  yield invalid(at, `timeout ${timeout} is no duration; write it like 30s or 2m`);
+}
+
 const cleaned = (path: string): string => posix.normalize(path).replace(/(.)\/$/, '$1');
 
 function* pluginCauses({ spec }: Plugin): Causes {
@@ -41,9 +47,11 @@ function* pluginCauses({ spec }: Plugin): Causes {
     yield* expressionCauses(hook.cel?.expression, field(at, 'cel', 'expression'), MUTATION);
     yield* expressionCauses(hook.condition, field(at, 'condition'), DOMAIN_CONDITION);
     yield* socketCauses(hook.sidecar?.socketPath, field(at, 'sidecar', 'socketPath'));
+    yield* timeoutCauses(hook.timeout, field(at, 'timeout'));
   }
   for (const [i, hook] of (spec.nodeHooks ?? []).entries()) {
     yield* expressionCauses(hook.condition, field('spec', 'nodeHooks', i, 'condition'), NODE_CONDITION);
+    yield* timeoutCauses(hook.timeout, field('spec', 'nodeHooks', i, 'timeout'));
   }
 }
 
