@@ -20,6 +20,8 @@ const verbs = (s: Partial<Seen>): Step['do'][] => decideVm(seen(s), NOW).steps.m
 const DELETED = { deletionTimestamp: '2026-01-01T11:59:00Z' };
 const running = vmi({ status: { phase: 'Running' } });
 const final = (phase: string, extra = {}): VirtualMachineInstance => vmi({ status: { phase }, metadata: extra });
+const moved = (state: object): VirtualMachineInstance =>
+  vmi({ status: { phase: 'Succeeded', migrationState: { sourceState: { syncAddress: '10.0.0.1' }, targetState: {}, ...state } } });
 const revision = (): ControllerRevision => startRevision(vm());
 
 describe('decideVm', () => {
@@ -54,6 +56,8 @@ describe('decideVm', () => {
       },
       ['bumpGeneration'],
     ],
+    ['turns a VM off whose guest has moved to another cluster', { vmi: moved({ completed: true }) }, ['setRunStrategy']],
+    ['starts no second guest while the first is about to be elsewhere', { vmi: moved({}) }, ['releaseVmi']],
     [
       'turns a Halted VM with a start request on',
       { vm: vm({ spec: { runStrategy: 'Halted' }, status: { stateChangeRequests: [{ action: 'Start' }] } }) },
@@ -61,6 +65,12 @@ describe('decideVm', () => {
     ],
   ])('%s', (_title, state, expected) => {
     expect(verbs(state)).toEqual(expected);
+  });
+
+  it('turns it off in the words that the VM uses', () => {
+    const { runStrategy: _, ...spec } = vm().spec;
+    const plan = decideVm(seen({ vm: { ...vm(), spec: { ...spec, running: true } }, vmi: moved({ completed: true }) }), NOW);
+    expect(plan.steps[0]).toEqual({ do: 'setRunStrategy', field: 'running', value: false });
   });
 
   it('waits out the crash back-off and says when to look again', () => {

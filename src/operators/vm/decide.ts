@@ -12,7 +12,7 @@ import type { Chosen } from '../../core/instancetype/index.js';
 import { deepEqual } from '../../runtime/patch.js';
 import { type DataVolumeStep, planTemplates, type TemplatesPlan } from './data-volumes.js';
 import { decideLive, type LiveStep } from './live.js';
-import { hasStartPausedRequest, isStartRequested, runStrategyOf } from './predicates.js';
+import { isStartRequested, runStrategyOf } from './predicates.js';
 import { holdsStartOf, isStartRevisionOf, specOf } from './revision.js';
 import { decideRunStrategy, type StrategyAction } from './run-strategy.js';
 import { type Failure, ownVmi, revisionOf, type Seen } from './seen.js';
@@ -28,7 +28,6 @@ export type Step =
   | { readonly do: 'adoptVmi'; readonly vmi: VirtualMachineInstance }
   | {
       readonly do: 'createVmi';
-      readonly paused: boolean;
       readonly asMigrationTarget: boolean;
       readonly staleRevisions: readonly string[];
       readonly chosen?: Chosen;
@@ -86,7 +85,6 @@ function stepOf(action: StrategyAction, seen: Seen): Step[] {
       return [
         {
           do: 'createVmi',
-          paused: hasStartPausedRequest(seen.vm),
           asMigrationTarget: runStrategyOf(seen.vm) === 'WaitAsReceiver',
           staleRevisions: seen.revisions
             .filter((r) => isStartRevisionOf(seen.vm, r.metadata.name ?? '') && !holdsStartOf(seen.vm, r))
@@ -105,7 +103,11 @@ function stepOf(action: StrategyAction, seen: Seen): Step[] {
           : { do: 'setRunStrategy', field: 'running', value: true },
       ];
     case 'setRunStrategy':
-      return [{ do: 'setRunStrategy', field: 'runStrategy', value: action.value }];
+      return [
+        seen.vm.spec.running === undefined
+          ? { do: 'setRunStrategy', field: 'runStrategy', value: action.value }
+          : { do: 'setRunStrategy', field: 'running', value: action.value !== 'Halted' },
+      ];
   }
 }
 

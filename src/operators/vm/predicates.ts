@@ -9,6 +9,19 @@ export function runStrategyOf(vm: VirtualMachine): RunStrategy | string {
   return vm.spec.running ? 'Always' : 'Halted';
 }
 
+/** Nobody knows which one is meant. */
+export const hasTwoStrategies = ({ spec }: VirtualMachine): boolean => Boolean(spec.runStrategy) && spec.running !== undefined;
+
+/** A guest that migrates to or from another cluster, or another namespace: only one side has an address to synchronise with. */
+export function migratesAway({ status }: VirtualMachineInstance): boolean {
+  const { sourceState, targetState } = status?.migrationState ?? {};
+  return (
+    sourceState !== undefined &&
+    targetState !== undefined &&
+    (sourceState.syncAddress === undefined) !== (targetState.syncAddress === undefined)
+  );
+}
+
 const firstRequest = (vm: VirtualMachine) => vm.status?.stateChangeRequests?.[0];
 
 export const hasStartRequest = (vm: VirtualMachine): boolean => firstRequest(vm)?.action === 'Start';
@@ -33,6 +46,7 @@ export const failedEarly = (vmi: VirtualMachineInstance): boolean => isFinal(vmi
 
 /** Is a VM with this strategy meant to be up now (or to come up)? */
 export function isSetToStart(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined): boolean {
+  if (hasTwoStrategies(vm)) return false;
   switch (runStrategyOf(vm)) {
     case 'Always':
       return true;

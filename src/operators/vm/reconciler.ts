@@ -98,7 +98,7 @@ async function withInstancetypes(d: VmDeps, seen: Seen): Promise<Seen | undefine
 
 /** What is sent to the API server to start the guest. */
 function vmiToStart(d: VmDeps, vm: VirtualMachine, step: Step & { do: 'createVmi' }): VirtualMachineInstance {
-  const started = startedVmi(vm, { paused: step.paused, revisionName: revisionNameOf(vm), asMigrationTarget: step.asMigrationTarget });
+  const started = startedVmi(vm, { revisionName: revisionNameOf(vm), asMigrationTarget: step.asMigrationTarget });
   const vmi = withChosen(started, { vm, chosen: step.chosen ?? {}, config: d.config() });
   if (vmi.ok) return vmi.value;
   const why = text.applyFailed(vmi.error);

@@ -1,7 +1,7 @@
 // What a run strategy asks for, given the VMI and the first pending state change request. Pure: the table of
 // Always, Halted, Manual, RerunOnFailure, Once and WaitAsReceiver. decide.ts turns the answer into steps.
 import { ANNOTATION, isDeleting, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
-import { hasStartRequest, hasStopRequestFor, isFinal, rerunWants, runStrategyOf } from './predicates.js';
+import { hasStartRequest, hasStopRequestFor, hasTwoStrategies, isFinal, migratesAway, rerunWants, runStrategyOf } from './predicates.js';
 import { text } from './text.js';
 
 export type StrategyAction =
@@ -27,6 +27,8 @@ export interface StrategyInput {
   readonly backoffMs: number;
 }
 
+const MIGRATION_RECHECK_MS = 2_000;
+
 const nothing: StrategyDecision = { actions: [] };
 const start: StrategyDecision = { actions: [{ do: 'start' }] };
 const stop: StrategyDecision = { actions: [{ do: 'stop' }] };
@@ -35,10 +37,17 @@ const failed = (message: string): StrategyDecision => ({ actions: [], failure: {
 const startAfterBackoff = ({ backoffMs }: StrategyInput): StrategyDecision =>
   backoffMs > 0 ? { actions: [], recheckMs: backoffMs } : start;
 
+/** The guest lives on elsewhere: a second one here would write to the same disks. */
+const afterMigration = ({ status }: VirtualMachineInstance): StrategyDecision =>
+  status?.migrationState?.completed
+    ? { actions: [{ do: 'setRunStrategy', value: 'Halted' }] }
+    : { actions: [], recheckMs: MIGRATION_RECHECK_MS };
+
 function always(input: StrategyInput): StrategyDecision {
   const { vm, vmi } = input;
   if (!vmi) return startAfterBackoff(input);
-  return isFinal(vmi) || hasStopRequestFor(vm, vmi) ? stop : nothing;
+  if (!isFinal(vmi) && !hasStopRequestFor(vm, vmi)) return nothing;
+  return migratesAway(vmi) ? afterMigration(vmi) : stop;
 }
 
 function rerunOnFailure(input: StrategyInput): StrategyDecision {
@@ -69,7 +78,7 @@ function waitAsReceiver({ vm, vmi }: StrategyInput): StrategyDecision {
 }
 
 export function decideRunStrategy(input: StrategyInput): StrategyDecision {
-  if (input.vm.spec.runStrategy && input.vm.spec.running !== undefined) return failed(text.runningAndStrategy);
+  if (hasTwoStrategies(input.vm)) return failed(text.runningAndStrategy);
   const strategy = runStrategyOf(input.vm);
   switch (strategy) {
     case 'Always':

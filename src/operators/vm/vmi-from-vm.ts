@@ -1,5 +1,5 @@
 // The VMI that a VM stands for: template + identity. Used by the VM controller when it starts the guest and by the
-// oracle; what differs per start (revision, generation, finalizer, paused start) is added by `startedVmi`.
+// oracle; what differs per start (revision, generation, finalizer) is added by `startedVmi`.
 import { createHash } from 'node:crypto';
 import {
   ANNOTATION,
@@ -11,6 +11,7 @@ import {
   type VirtualMachineInstance,
 } from '../../api/index.js';
 import { hasDumped } from './memory-dump.js';
+import { hasStartPausedRequest } from './predicates.js';
 
 /** Namespace of the name-based firmware UUIDs that VMs without an own UUID get; the same VM name always gives the same UUID. */
 const FIRMWARE_NAMESPACE = '6a1a24a1-4061-4607-8bf4-a3963d0c5895';
@@ -47,6 +48,7 @@ function addMissingDisks(vmi: VirtualMachineInstance): void {
   if (missing.length > 0) devices.disks = [...(devices.disks ?? []), ...missing];
 }
 
+/** With what the VM's status says about this start: whether the guest waits, and which claim is not dumped to again. */
 export function vmiFromVm(vm: VirtualMachine): VirtualMachineInstance {
   const template = structuredClone(vm.spec.template);
   const { generateName: _, ...metadata } = template.metadata ?? {};
@@ -64,22 +66,22 @@ export function vmiFromVm(vm: VirtualMachine): VirtualMachineInstance {
   };
   const { domain } = vmi.spec;
   domain.devices ??= {};
-  domain.firmware = { ...domain.firmware, uuid: domain.firmware?.uuid ?? uuidFromName(vm.metadata.name ?? '') };
+  domain.firmware = { ...domain.firmware, uuid: domain.firmware?.uuid || uuidFromName(vm.metadata.name ?? '') };
+  if (hasStartPausedRequest(vm)) vmi.spec.startStrategy = 'Paused';
+  const dumped = hasDumped(vm);
+  if (dumped !== undefined) vmi.spec.volumes = (vmi.spec.volumes ?? []).filter(({ name }) => name !== dumped);
   addMissingDisks(vmi);
   return vmi;
 }
 
 export interface StartOptions {
-  readonly paused: boolean;
   readonly revisionName: string;
   readonly asMigrationTarget: boolean;
 }
 
 /** The object that is sent to the API server to start the guest. */
-export function startedVmi(vm: VirtualMachine, { paused, revisionName, asMigrationTarget }: StartOptions): VirtualMachineInstance {
+export function startedVmi(vm: VirtualMachine, { revisionName, asMigrationTarget }: StartOptions): VirtualMachineInstance {
   const vmi = vmiFromVm(vm);
-  const dumped = hasDumped(vm);
-  if (dumped !== undefined) vmi.spec.volumes = (vmi.spec.volumes ?? []).filter(({ name }) => name !== dumped);
   vmi.metadata.annotations = {
     ...vmi.metadata.annotations,
     [ANNOTATION.vmGeneration]: String(vm.metadata.generation ?? 0),
@@ -87,7 +89,6 @@ export function startedVmi(vm: VirtualMachine, { paused, revisionName, asMigrati
     ...(asMigrationTarget ? { [ANNOTATION.createMigrationTarget]: 'true' } : {}),
   };
   vmi.metadata.finalizers = [...new Set([...(vmi.metadata.finalizers ?? []), FINALIZER.vmController, FINALIZER.vmi])];
-  if (paused) vmi.spec.startStrategy = 'Paused';
   vmi.status = { virtualMachineRevisionName: revisionName };
   return vmi;
 }
