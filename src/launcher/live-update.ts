@@ -1,7 +1,7 @@
 // Makes a running guest match its VMI: plugs and unplugs disks, media, interfaces and functions, sets vCPUs and memory. What differs is planned by
 // the converter from libvirt's own description; here it is done, one device after the other, and a device that fails does not stop the others.
 // Called by the manager, one update at a time.
-import { access } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { VirtualMachineInstance } from '../api/index.js';
 import type { Ctx } from '../base/context.js';
 import { isKvError, KvError, messageOf } from '../base/errors.js';
@@ -50,15 +50,17 @@ export function withKnownTargets(vmi: VirtualMachineInstance, { disks }: LiveDom
   return { ...vmi, status: { ...vmi.status, volumeStatus: [...listed, ...added] } };
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    // Not mounted yet: the node agent asks again once it is.
-    () => false,
+/** "absent": not mounted yet; the node agent asks again once it is. */
+async function lookAt(path: string): Promise<'disk' | 'absent' | 'other'> {
+  return stat(path).then(
+    (found) => (found.isFile() || found.isBlockDevice() ? 'disk' : 'other'),
+    () => 'absent',
   );
 }
 
-async function apply(handle: Domain, { kind, xml }: DeviceChange): Promise<void> {
+async function apply(handle: Domain, { kind, xml, path }: DeviceChange): Promise<void> {
+  // libvirt and QEMU would open a pipe, and wait there for ever.
+  if (path !== undefined && (await lookAt(path)) === 'other') throw new KvError('Invalid', `${path} is neither a file nor a block device`);
   if (kind === 'attach') return handle.attachDevice(xml, LIVE);
   if (kind === 'update') return handle.updateDevice(xml, LIVE);
   try {
@@ -75,7 +77,7 @@ async function applyAll(ctx: Ctx, handle: Domain, changes: readonly DeviceChange
   const failures: unknown[] = [];
   for (const change of changes) {
     const { kind, what, name, path } = change;
-    if (path !== undefined && !(await isThere(path))) continue;
+    if (path !== undefined && (await lookAt(path)) === 'absent') continue;
     ctx.log.info({ kind, what, name }, 'Changing a device of the guest');
     atStep(`${kind} ${what} ${name}`);
     try {

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import type { Ctx } from '../base/context.js';
 import { KvError } from '../base/errors.js';
+import { atStep } from '../base/steps.js';
 
 export interface ExecOptions {
   /** Written to the command's stdin; without it stdin is /dev/null. */
@@ -34,6 +35,7 @@ export type Run = (ctx: Ctx, file: string, args: readonly string[], options?: Ex
 export async function run(ctx: Ctx, file: string, args: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const command = commandLine(file, args);
+  atStep(`running ${file}`);
   if (ctx.signal.aborted) throw new KvError('Timeout', `did not run '${command}': the process is stopping`);
   const timeout = AbortSignal.timeout(timeoutMs);
   const ended = await start(file, args, options.input, AbortSignal.any([ctx.signal, timeout])).catch((err: unknown) => {

@@ -1,4 +1,5 @@
 // The image tools: what they ask of qemu-img and xorrisofs, and what they read from an image themselves.
+import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -71,6 +72,14 @@ describe('detectImageFormat', () => {
     });
   });
 
+  it('does not wait at a pipe that bears the name of an image', async () => {
+    execFileSync('mkfifo', [file()]);
+    await expect(detectImageFormat(file(), 'the image')).rejects.toMatchObject({
+      code: 'Invalid',
+      message: 'the image is neither a file nor a block device',
+    });
+  });
+
   it('waits for an image that is not there', async () => {
     await expect(detectImageFormat(file())).rejects.toMatchObject({ code: 'NotReady' });
   });
@@ -98,9 +107,13 @@ describe('ISO images', () => {
     ]);
   });
 
-  it('hold files under names of their own', async () => {
+  it('hold files under names of their own, also such as look like options', async () => {
+    const grafts = new Map([
+      ['a=b', '/p\\q'],
+      ['-version', '/v'],
+    ]);
     const commands: string[][] = [];
-    await isoOfFiles(ctx, tool(commands), { output: join(dir, 'a.iso'), volumeId: 'x' }, new Map([['a=b', '/p\\q']]));
+    await isoOfFiles(ctx, tool(commands), { output: join(dir, 'a.iso'), volumeId: 'x' }, grafts);
     expect(commands[0]?.slice(6)).toEqual([
       '-follow-links',
       '-graft-points',
@@ -108,7 +121,8 @@ describe('ISO images', () => {
       '-rock',
       '-partition_cyl_align',
       'on',
-      'a\\=b=/p\\\\q',
+      '/a\\=b=/p\\\\q',
+      '/-version=/v',
     ]);
   });
 

@@ -29,11 +29,11 @@ export function isoOfDirectory(ctx: Ctx, run: Run, options: IsoOptions, dir: str
   return build(ctx, run, options, [...FORMAT, dir]);
 }
 
-/** Graft points read "name=path"; in either part a backslash quotes "=" and itself. */
+/** Graft points read "/name=path", as a name may begin like an option; in either part a backslash quotes "=" and itself. */
 const graftPart = (text: string): string => text.replace(/[\\=]/g, '\\$&');
 
 /** Files under names of their own; links are followed, as Kubernetes mounts its volumes through links. */
 export function isoOfFiles(ctx: Ctx, run: Run, options: IsoOptions, files: ReadonlyMap<string, string>): Promise<void> {
-  const grafts = [...files].map(([name, path]) => `${graftPart(name)}=${graftPart(path)}`);
+  const grafts = [...files].map(([name, path]) => `/${graftPart(name)}=${graftPart(path)}`);
   return build(ctx, run, options, ['-follow-links', '-graft-points', ...FORMAT, ...grafts]);
 }

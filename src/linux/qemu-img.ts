@@ -1,5 +1,6 @@
 // Disk images: creating them by qemu-img, and telling their format from their first bytes (starting a process for that would cost more
 // than reading them). Images come from users: one that refers to further files is refused, as QEMU would open those.
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Ctx } from '../base/context.js';
 import { KvError } from '../base/errors.js';
@@ -20,12 +21,15 @@ const INCOMPATIBLE_FEATURES = 72;
 const EXTERNAL_DATA_FILE = 4n;
 
 async function readHeader(path: string, what: string): Promise<Buffer> {
-  const file = await open(path, 'r').catch((err: NodeJS.ErrnoException) => {
+  // A pipe in the place of an image must not hold us up.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((err: NodeJS.ErrnoException) => {
     const code = err.code === 'ENOENT' ? 'NotReady' : 'Invalid';
     const hint = err.code === 'EACCES' ? ': make user 107 its owner in the image, or let everybody read it' : '';
     throw new KvError(code, `cannot open ${what}: ${err.code ?? err.message}${hint}`, { cause: err });
   });
   try {
+    const found = await file.stat();
+    if (!found.isFile() && !found.isBlockDevice()) throw new KvError('Invalid', `${what} is neither a file nor a block device`);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
     return buffer.subarray(0, bytesRead);
   } finally {

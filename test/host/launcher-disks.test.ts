@@ -1,5 +1,6 @@
 // Disks that change behind a guest's back: images that follow their claims, and the disk with metrics. Libvirt and QEMU are real.
-import { chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
@@ -67,6 +68,48 @@ describe('a disk on a claim', () => {
     // A claim that says less takes nothing from the guest.
     await pod.client.syncVirtualMachine(withClaim(guest, '8Mi'));
     expect(await imageBytes()).toBe(16 * MIB);
+  });
+});
+
+describe('a guest that runs', () => {
+  const secretDir = (dir: string): string => join(dir, 'kubevirt-private/secret/init');
+
+  async function placeSecret(dir: string): Promise<void> {
+    await mkdir(secretDir(dir), { recursive: true });
+    await writeFile(join(secretDir(dir), 'userdata'), '#!/bin/sh\n');
+    await chown(join(dir, 'kubevirt-private/secret'), QEMU_USER, QEMU_USER);
+  }
+
+  it('is changed also when the secret that it began with is another now', async () => {
+    const guest = emptyGuest();
+    guest.spec.volumes = [
+      { name: 'scratch', emptyDisk: { capacity: '32Mi' } },
+      { name: 'init', cloudInitNoCloud: { secretRef: { name: 'seed' } } },
+    ];
+    await start(guest, placeSecret);
+    await rm(join(secretDir(pod.dir), 'userdata'));
+    await pod.client.syncVirtualMachine(guest);
+  });
+
+  it('gets its new disk though another that was plugged is none', async () => {
+    const guest = emptyGuest();
+    await start(guest);
+    const plugs = join(pod.dir, 'kubevirt/hotplug-disks');
+    await mkdir(plugs);
+    execFileSync('mkfifo', [join(plugs, 'bad.img')]);
+    await writeFile(join(plugs, 'good.img'), Buffer.alloc(MIB));
+    for (const name of ['', 'bad.img', 'good.img']) await chown(join(plugs, name), QEMU_USER, QEMU_USER);
+    const names = ['bad', 'good'];
+    const { devices } = guest.spec.domain;
+    devices.disks = [...(devices.disks ?? []), ...names.map((name) => ({ name, disk: { bus: 'scsi' as const } }))];
+    const volumes = names.map((name) => ({ name, persistentVolumeClaim: { claimName: name, hotpluggable: true } }));
+    guest.spec.volumes = [...(guest.spec.volumes ?? []), ...volumes];
+    const volumeStatus = names.map((name) => ({ name, target: '', phase: 'MountedToPod', hotplugVolume: {} }));
+    guest.status = { ...guest.status, volumeStatus };
+    await expect(pod.client.syncVirtualMachine(guest)).rejects.toMatchObject({
+      message: expect.stringMatching(/attach disk bad.*neither a file nor a block device/),
+    });
+    await expect.poll(() => pod.events.at(-1)?.domain?.spec.disks.map(({ name }) => name), WAIT).toContain('good');
   });
 });
 

@@ -84,7 +84,8 @@ export async function prepareDomain(
     gatherFacts(vmi, tools.sources, sent),
     diskFacts(ctx, tools.run, vmi),
     readInterfaces(),
-    makeCloudInit(ctx, tools.run, vmi, tools.hooks),
+    // A running guest has its own: a secret that has changed since concerns the next one.
+    tools.isRunning === true ? undefined : makeCloudInit(ctx, tools.run, vmi, tools.hooks),
     tools.isRunning === true ? undefined : writeIgnition(vmi),
   ]);
   const links = linksOf(interfaces);

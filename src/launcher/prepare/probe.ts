@@ -3,7 +3,7 @@
 import { constants } from 'node:fs';
 import { open, stat, statfs } from 'node:fs/promises';
 import type { VirtualMachineInstance } from '../../api/index.js';
-import { KvError } from '../../base/errors.js';
+import { isKvError, KvError } from '../../base/errors.js';
 import type { BlockSizes, DescribedDisk, DiskBackend } from '../../core/converter/index.js';
 import { blockDevice, HOTPLUG_DISKS_DIR, hotplugBlockDevice } from '../../core/storage/paths.js';
 import { queueLimit } from '../../linux/block-device.js';
@@ -29,13 +29,20 @@ export async function findBlockVolumes(vmi: VirtualMachineInstance): Promise<Rea
   return new Set(found.flat());
 }
 
-/** Some filesystems (tmpfs of older kernels, FUSE) refuse O_DIRECT at open. */
+const isDisk = (found: { isFile(): boolean; isBlockDevice(): boolean }): boolean => found.isFile() || found.isBlockDevice();
+
+/** Some filesystems (tmpfs of older kernels, FUSE) refuse O_DIRECT at open. A pipe in the place of an image must not hold us up. */
 async function opensDirectly(path: string): Promise<boolean> {
   try {
-    const file = await open(path, constants.O_RDONLY | constants.O_DIRECT);
-    await file.close();
+    const file = await open(path, constants.O_RDONLY | constants.O_DIRECT | constants.O_NONBLOCK);
+    try {
+      if (!isDisk(await file.stat())) throw new KvError('Invalid', `the disk image ${path} is neither a file nor a block device`);
+    } finally {
+      await file.close();
+    }
     return true;
   } catch (err) {
+    if (isKvError(err)) throw err;
     if ((err as NodeJS.ErrnoException).code === 'EINVAL') return false;
     throw new KvError('Internal', `cannot open the disk image ${path}: ${(err as NodeJS.ErrnoException).code}`, { cause: err });
   }
@@ -66,17 +73,17 @@ async function probeSizes(path: string): Promise<BlockSizes> {
   return { logical: bsize, physical: bsize };
 }
 
-/** Without the plugged volumes that are not mounted yet; they are looked at when they are plugged into the guest. */
+/** Without the plugged volumes that are not mounted yet, or are no disks: plugging them into the guest tells, and keeps none of the others away. */
 export async function withoutAwaited(disks: readonly DescribedDisk[]): Promise<DescribedDisk[]> {
   const isAwaited = async ({ path }: DescribedDisk): Promise<boolean> =>
-    path?.startsWith(`${HOTPLUG_DISKS_DIR}/`) === true && !(await isThere(path));
+    path?.startsWith(`${HOTPLUG_DISKS_DIR}/`) === true && !(await isDiskThere(path));
   const awaited = await Promise.all(disks.map(isAwaited));
   return disks.filter((_, i) => awaited[i] !== true);
 }
 
-const isThere = (path: string): Promise<boolean> =>
+const isDiskThere = (path: string): Promise<boolean> =>
   stat(path).then(
-    () => true,
+    isDisk,
     // Whatever is wrong with it, attaching it will say.
     () => false,
   );
