@@ -56,7 +56,7 @@ describe('decideVm', () => {
       },
       ['bumpGeneration'],
     ],
-    ['turns a VM off whose guest has moved to another cluster', { vmi: moved({ completed: true }) }, ['setRunStrategy']],
+    ['turns a VM off whose guest has moved to another cluster', { vmi: moved({ completed: true }) }, ['setRunStrategy', 'releaseVmi']],
     ['starts no second guest while the first is about to be elsewhere', { vmi: moved({}) }, ['releaseVmi']],
     [
       'turns a Halted VM with a start request on',
