@@ -11,6 +11,9 @@ export const TOLD_TO_END = 143;
 /** Reason of a VMI's Ready condition while its pod is being deleted. */
 export const POD_TERMINATING = 'PodTerminating';
 
+/** Reason of conditions and events when a hook of a Plugin failed. */
+export const PLUGIN_FAILED = 'PluginFailed';
+
 export type RunStrategy = 'Always' | 'Halted' | 'Manual' | 'RerunOnFailure' | 'Once' | 'WaitAsReceiver';
 
 export type PrintableStatus =

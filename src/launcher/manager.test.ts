@@ -40,6 +40,20 @@ describe('sync', () => {
     expect(calls('define', 'create', 'resume')).toEqual(['define', 'create']);
   });
 
+  it('tells of a plugin whose hook failed, and starts the guest where that is to be ignored', async () => {
+    const cel = { expression: 'Domain{Title: vmi.Labels["none"]}' };
+    const plugins = (failureStrategy: string): Buffer =>
+      Buffer.from(JSON.stringify([{ metadata: { name: 'p' }, spec: { failureStrategy, domainHooks: [{ cel }] } }]));
+    await expect(parts.manager.sync(vmi, { pluginsJson: plugins('Fail') })).rejects.toMatchObject({ reason: 'PluginFailed' });
+    expect(calls('define')).toEqual([]);
+    await parts.manager.sync(vmi, { pluginsJson: plugins('Ignore') });
+    await parts.states();
+    expect(calls('define')).toEqual(['define']);
+    expect(parts.k8sEvents).toMatchObject([
+      { type: 'Warning', reason: 'PluginFailed', message: expect.stringContaining('plugin p, domain hook 0 failed') },
+    ]);
+  });
+
   it('runs one at a time', async () => {
     await Promise.all([parts.manager.sync(vmi), parts.manager.sync(vmi)]);
     expect(calls('define', 'create')).toEqual(['define', 'create']);

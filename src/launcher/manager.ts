@@ -1,7 +1,7 @@
 // The one VM of this pod: brings it to the state the node agent asks for, again and again with the same outcome. Life-cycle commands are
 // in lifecycle.ts; reports go through reporter.ts. Never talks to the cluster.
 
-import type { VirtualMachineInstance } from '../api/index.js';
+import { PLUGIN_FAILED, type VirtualMachineInstance } from '../api/index.js';
 import { metaTime } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { isKvError, KvError, messageOf } from '../base/errors.js';
@@ -115,7 +115,8 @@ export class DomainManager {
     const { ctx, run, sources, dhcp, session, record, reporter, hooks, prepare = prepareDomain } = this.#deps;
     const begin = ctx.now();
     const made = await prepare(ctx, { run, sources, ...(hooks ? { hooks } : {}) }, vmi, sent);
-    const plugins = pluginHooks(ctx, { vmi, plugins: pluginsOf(sent?.pluginsJson), context: 'Boot' });
+    const warn = (message: string): void => reporter.warn(PLUGIN_FAILED, message);
+    const plugins = pluginHooks(ctx, { vmi, plugins: pluginsOf(sent?.pluginsJson), context: 'Boot', warn });
     const { prepared, undoings } = await applyHooks({ hooks, plugins }, made, vmi);
     record.undoings = undoings;
     const served = servedInterfaces(vmi, prepared.interfaces);

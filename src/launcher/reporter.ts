@@ -44,6 +44,11 @@ export class Reporter {
     return { stopped: this.#stopped.promise, deleted: this.#deleted.promise };
   }
 
+  /** Something that the user should know of and the report does not say. */
+  warn(reason: string, message: string): void {
+    this.#notifier.event({ type: 'Warning', reason, message, involved: this.#record.identity });
+  }
+
   /** The report as of now; undefined without a domain. */
   async read(): Promise<ReturnType<typeof renderReport> | undefined> {
     const state = await this.#state();

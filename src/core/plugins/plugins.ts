@@ -1,14 +1,11 @@
 // Plugins (plugin.kubevirt.io) as those who call their hooks need them: in which order, whether a hook is for a VMI, what its failure means, and what
 // to say of it. Pure.
-import type { Plugin, PluginDomainHook, PluginNodeHook, VirtualMachineInstance } from '../../api/index.js';
+import { PLUGIN_FAILED, type Plugin, type PluginDomainHook, type PluginNodeHook, type VirtualMachineInstance } from '../../api/index.js';
 import { KvError, messageOf } from '../../base/errors.js';
 import { evaluateCondition, type Variables } from '../cel/evaluate.js';
 import { JsonObject } from '../cel/values.js';
 
 export type FailureStrategy = 'Fail' | 'Ignore';
-
-/** Reason of conditions and events when a hook of a plugin failed. */
-export const PLUGIN_FAILED = 'PluginFailed';
 
 /** How long a hook may take that says nothing of it. */
 export const HOOK_MS = 30_000;

@@ -1,7 +1,7 @@
 // The side to which a guest comes by a live migration. Its disks, network and sockets are made ready, then libvirt takes it in by itself; this
 // follows the arrival and tells it. A target is used once: when the guest does not come, or not whole, the launcher ends.
 import { mkdir, rm, stat, truncate } from 'node:fs/promises';
-import type { VirtualMachineInstance } from '../../api/index.js';
+import { PLUGIN_FAILED, type VirtualMachineInstance } from '../../api/index.js';
 import { metaTime, sleep } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { KvError, messageOf } from '../../base/errors.js';
@@ -33,7 +33,7 @@ export interface MigrationTargetDeps {
   readonly ctx: Ctx;
   readonly session: Pick<LibvirtSession, 'withDomain'>;
   readonly record: VmRecord;
-  readonly reporter: Pick<Reporter, 'devicesChanged' | 'refresh'>;
+  readonly reporter: Pick<Reporter, 'devicesChanged' | 'refresh' | 'warn'>;
   readonly manager: Pick<DomainManager, 'exclusively' | 'takeOver'>;
   readonly lifecycle: Pick<Lifecycle, 'correctGuestTime'>;
   readonly domain: string;
@@ -101,7 +101,8 @@ export class MigrationTarget {
     const { ctx, run, sources, dhcp, record, hooks, prepare = prepareDomain, makeRoom = makeRoomForSockets } = this.#deps;
     const made = await prepare(ctx, { run, sources, isArriving: true, ...(hooks ? { hooks } : {}) }, vmi, sent);
     // Hooks may have things of their own to make ready; the domain itself comes from the other side.
-    const plugins = pluginHooks(ctx, { vmi, plugins: pluginsOf(sent?.pluginsJson), context: 'MigrationTarget' });
+    const warn = (message: string): void => this.#deps.reporter.warn(PLUGIN_FAILED, message);
+    const plugins = pluginHooks(ctx, { vmi, plugins: pluginsOf(sent?.pluginsJson), context: 'MigrationTarget', warn });
     const { prepared, undoings } = await applyHooks({ hooks, plugins }, made, vmi);
     record.undoings = undoings;
     record.prepared = { type: prepared.type, memoryBytes: prepared.memoryBytes, devices: prepared.devices };
