@@ -44,6 +44,16 @@ describe('withPolicy', () => {
     expect(withPolicy(cluster, policy('p', {}, spec))).toMatchObject(expected);
   });
 
+  it('overrides experiments field by field', () => {
+    const before = { ...cluster, experimental: { compression: 'none', downtimeTuning: { initialMs: 5, steps: 3 } } };
+    const spec = { experimental: { downtimeTuning: { steps: 7 }, stallDetector: { switchoverTimeout: 9 } } };
+    expect(withPolicy(before, policy('p', {}, spec)).experimental).toEqual({
+      compression: 'none',
+      downtimeTuning: { initialMs: 5, steps: 7 },
+      stallDetector: { switchoverTimeout: 9 },
+    });
+  });
+
   it('is the cluster configuration without a policy', () => {
     const config = clusterConfigOf({ migrations: { allowPostCopy: true, disableTLS: true } });
     expect(withPolicy(clusterMigrationConfiguration(config), undefined)).toMatchObject({

@@ -73,8 +73,17 @@ const OVERRIDES = [
   'bandwidthPerMigration',
   'completionTimeoutPerGiB',
   'maxDowntimeMs',
-  'experimental',
 ] as const satisfies readonly (keyof MigrationPolicySpec)[];
+
+/** Experiments override each other field by field, also within their groups. */
+function withExperiments(cluster: ExperimentalMigrationOptions = {}, own: ExperimentalMigrationOptions = {}): ExperimentalMigrationOptions {
+  return {
+    ...cluster,
+    ...own,
+    ...(own.downtimeTuning ? { downtimeTuning: { ...cluster.downtimeTuning, ...own.downtimeTuning } } : {}),
+    ...(own.stallDetector ? { stallDetector: { ...cluster.stallDetector, ...own.stallDetector } } : {}),
+  };
+}
 
 /** The cluster's configuration with what the policy says instead. */
 export function withPolicy(cluster: VmiMigrationConfiguration, policy: MigrationPolicy | undefined): VmiMigrationConfiguration {
@@ -82,5 +91,10 @@ export function withPolicy(cluster: VmiMigrationConfiguration, policy: Migration
   const { spec } = policy;
   const own = Object.fromEntries(OVERRIDES.filter((key) => spec[key] !== undefined).map((key) => [key, spec[key]]));
   const disruption = spec.allowWorkloadDisruption ?? spec.allowPostCopy;
-  return { ...cluster, ...own, ...(disruption === undefined ? {} : { allowWorkloadDisruption: disruption }) };
+  return {
+    ...cluster,
+    ...own,
+    ...(disruption === undefined ? {} : { allowWorkloadDisruption: disruption }),
+    ...(spec.experimental ? { experimental: withExperiments(cluster.experimental, spec.experimental) } : {}),
+  };
 }
