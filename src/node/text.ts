@@ -33,6 +33,7 @@ export const text = {
     `cannot let ${process} of VM ${vm} lock ${bytes} B of memory, which its devices need: virt-handler must run with CAP_SYS_RESOURCE on this node`,
   diskNotReady: (volume: string): string =>
     `containerdisk ${volume} still not ready after one minute: check that the container volume${volume} of the launcher pod runs`,
+  diskIsNoFile: (volume: string, path: string): string => `${path} in the image of volume ${volume} is no plain file`,
   noSuchFile: (volume: string, path: string): string => `there is no ${path} in the image of volume ${volume}`,
   volumeNotMounted: (volume: string, where: string): string => `volume ${volume} (${where}) is not mounted in the launcher pod yet`,
   imageMissing: (volume: string, file: string, where: string): string =>
@@ -61,6 +62,10 @@ export const text = {
 
   noPlugFile: (volume: string, path: string): string =>
     `volume ${volume} has no ${path} in its attachment pod: the claim holds no disk image`,
+  plugIsNoFile: (volume: string, path: string): string =>
+    `${path} of volume ${volume} in its attachment pod is no plain file, and so no disk image`,
+  plugBlocked: (volume: string): string =>
+    `something that is no disk bears the name of volume ${volume} among the launcher's disks; a migration or a restart of the VM takes it away`,
   awaitingPlugs: (names: string): string =>
     `the guest starts once its hotpluggable volumes have come: waiting for ${names}; status.volumeStatus says what each waits for`,
   noPlugDevice: (volume: string, folder: string): string =>

@@ -119,6 +119,14 @@ describe('container disks', () => {
     });
   });
 
+  it('that are none in the image are not mounted', async () => {
+    execFileSync('mkfifo', [join(dir, 'image/rootfs/disk/pipe')]);
+    await expect(disks().mount(hostCtx(), vmi(join(dir, 'image/rootfs/disk/pipe')), POD_UID)).rejects.toMatchObject({
+      code: 'Invalid',
+      message: expect.stringContaining('is no plain file'),
+    });
+  });
+
   it('wait for their side container and say which', async () => {
     const waiting = createContainerDisks({
       hostPodsDir: join(dir, 'pods'),

@@ -108,6 +108,28 @@ describe('plugged volumes', () => {
     expect([[...there], failures.get('data')]).toEqual([['dump'], expect.stringContaining('volume data has no ')]);
   });
 
+  it('that are no disk, or that nobody may own, keep no other away', async () => {
+    await rm(join(dir, 'c/disk.img'));
+    execFileSync('mkfifo', [join(dir, 'c/disk.img')]);
+    const { there, failures } = await disks().sync(hostCtx(), vmi(), into(), NONE);
+    expect([[...there], failures.get('data')]).toEqual([['dump'], expect.stringContaining('is no plain file')]);
+    execFileSync('sh', ['-c', `rm ${dir}/c/disk.img; echo image > ${dir}/c/disk.img`]);
+    execFileSync('nsenter', [`--mount=/proc/${host.pid}/ns/mnt`, '--', 'mount', '--bind', '-o', 'ro', `${dir}/c`, `${dir}/c`]);
+    execFileSync('nsenter', [`--mount=/proc/${attachment.pid}/ns/mnt`, '--', 'mount', '-o', 'remount,bind,ro', `${dir}/root/data`]);
+    expect(await sync(vmi())).toEqual(['data', 'dump']);
+    expect(inLauncher('cat', join(dir, 'launcher/data.img'))).toBe('image\n');
+  });
+
+  it('are not made in the place of a folder that the launcher filled; its content stays', async () => {
+    execFileSync('mkdir', ['-p', join(dir, 'root/path/data'), join(volume(), 'data/full')]);
+    execFileSync('mknod', [join(dir, 'root/path/data/uid-of-the-claim'), 'b', '252', '300']);
+    const { there, failures } = await disks().sync(hostCtx(), vmi(), into(), NONE);
+    expect([[...there], failures.get('data')]).toEqual([['dump'], expect.stringContaining('bears the name of volume data')]);
+    execFileSync('rmdir', [join(volume(), 'data/full')]);
+    expect(await sync(vmi())).toEqual(['data', 'dump']);
+    expect(await sync(vmi(false))).toEqual([]);
+  });
+
   it('come as devices, owned by the user of the guest, and go again', async () => {
     execFileSync('mkdir', ['-p', join(dir, 'root/path/data')]);
     execFileSync('mknod', [join(dir, 'root/path/data/uid-of-the-claim'), 'b', '252', '300']);

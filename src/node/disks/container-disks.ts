@@ -175,6 +175,9 @@ async function withDiskFile<T>(pid: number, disk: Disk, use: (file: SafePath) =>
   const file = await openIfThere(root, path);
   if (file === undefined) throw new KvError('Invalid', text.noSuchFile(disk.volume, path), { reason: 'ContainerDiskInvalid' });
   try {
+    // A pipe would hold up whoever opens it.
+    if (!(await stat(file.path)).isFile())
+      throw new KvError('Invalid', text.diskIsNoFile(disk.volume, path), { reason: 'ContainerDiskInvalid' });
     return await use(file);
   } finally {
     await file.close();

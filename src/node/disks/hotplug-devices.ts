@@ -2,7 +2,7 @@
 // launcher's hotplugged disks, and its container is allowed to use it. What is there is read from that folder, never from a record. The launcher
 // may write to the folder: nothing in it is followed or believed but device nodes, which no launcher can make.
 import { constants } from 'node:fs';
-import { chmod, chown, lstat, open, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, chown, lstat, open, readdir, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError } from '../../base/errors.js';
 import { type DeviceNumber, deviceNumber, sameDevice } from '../../linux/block-device.js';
@@ -64,9 +64,26 @@ export async function plugDevice(host: DeviceHost, dir: SafePath, volume: string
   const found = await numbersAt(`${dir.path}/${volume}`);
   if (found && sameDevice(found, device)) return;
   host.ctx.log.info({ volume, ...device }, 'Making the device of a plugged volume');
-  await rm(`${dir.path}/${volume}`, { force: true, recursive: true });
+  await clear(`${dir.path}/${volume}`, volume);
   await run(host.ctx, 'mknod', [`${dir.pathForChild}/${volume}`, 'b', String(device.major), String(device.minor)]);
   await own(dir, volume, device);
+}
+
+/**
+ * Takes away what bears the name. Never what lies in it: while we went through a folder of the launcher's it could put links there that lead out of
+ * the pod. An empty one is left by a directory that was mounted here.
+ */
+async function clear(path: string, volume: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (err) {
+    const { code } = err as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return;
+    if (code !== 'EISDIR' && code !== 'EPERM') throw err;
+    await rmdir(path).catch((cause: unknown) => {
+      throw new KvError('NotReady', text.plugBlocked(volume), { reason: 'HotplugFailed', cause });
+    });
+  }
 }
 
 /** By descriptor: what bears the name may have been exchanged. */

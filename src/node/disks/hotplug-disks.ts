@@ -2,11 +2,12 @@
 // hotplugged disks; a device is made there anew (hotplug-devices.ts). As with container disks, the host's mount table and that folder say
 // what has come, never a record.
 import { constants } from 'node:fs';
-import { chown, type FileHandle, mkdir, open } from 'node:fs/promises';
+import { chown, type FileHandle, mkdir, open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { VirtualMachineInstance, VolumeStatus } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
-import { isKvError, KvError, messageOf } from '../../base/errors.js';
+import { KvError, messageOf } from '../../base/errors.js';
+import type { DeviceNumber } from '../../linux/block-device.js';
 import { pidsOfPod } from '../../linux/cgroup.js';
 import { bindWritable, mountPointsBelow, readMounts, unmountLazily } from '../../linux/mount.js';
 import { existsBeneath, type SafePath } from '../../linux/safe-path.js';
@@ -88,16 +89,24 @@ export function createHotplugDisks(options: HotplugDiskOptions): HotplugDisks {
 
 async function syncIn(place: Place, plugs: readonly Plug[], inUse: ReadonlySet<string>): Promise<PluggedVolumes> {
   const stays = new Set([...plugs.map(({ volume }) => volume), ...inUse]);
-  const there = new Set([...(await sweepMounts(place, stays)), ...(await sweepDevices(place, stays))]);
   const failures = new Map<string, string>();
-  for (const plug of plugs) {
-    if (there.has(plug.volume)) continue;
+  /** What fails concerns this volume only: its status tells, and it is tried again. */
+  const attempt = async (volume: string, work: () => Promise<boolean>): Promise<boolean> => {
     try {
-      if (await plugIn(place, plug)) there.add(plug.volume);
+      return await work();
     } catch (err) {
-      if (!isKvError(err) || err.reason !== 'HotplugFailed') throw err;
-      failures.set(plug.volume, messageOf(err));
+      place.ctx.log.info({ volume, err: messageOf(err) }, 'A volume was not plugged');
+      failures.set(volume, messageOf(err));
+      return false;
     }
+  };
+  const there = new Set(await sweepMounts(place, stays));
+  for (const [volume, device] of await pluggedDevices(place.dir)) {
+    if (await attempt(volume, () => sweepDevice(place, { volume, device, stays: stays.has(volume) }))) there.add(volume);
+  }
+  for (const plug of plugs) {
+    const { volume } = plug;
+    if (!there.has(volume) && !failures.has(volume) && (await attempt(volume, () => plugIn(place, plug)))) there.add(volume);
   }
   return { there, failures };
 }
@@ -116,17 +125,14 @@ async function sweepMounts({ ctx, hostPid, at }: Place, stays: ReadonlySet<strin
   return there;
 }
 
-/** The same for devices. */
-async function sweepDevices(place: Place, stays: ReadonlySet<string>): Promise<string[]> {
-  const there: string[] = [];
-  for (const [volume, device] of await pluggedDevices(place.dir)) {
-    if (!stays.has(volume)) await unplugDevice(place, place.dir, volume, device);
-    else {
-      await plugDevice(place, place.dir, volume, device);
-      there.push(volume);
-    }
-  }
-  return there;
+/** The same for one device; true when it stays. */
+async function sweepDevice(
+  place: Place,
+  { volume, device, stays }: { readonly volume: string; readonly device: DeviceNumber; readonly stays: boolean },
+): Promise<boolean> {
+  if (stays) await plugDevice(place, place.dir, volume, device);
+  else await unplugDevice(place, place.dir, volume, device);
+  return stays;
 }
 
 interface Place extends DeviceHost {
@@ -170,16 +176,28 @@ async function holderOf(place: Place, plug: Plug): Promise<number | undefined> {
 }
 
 /** The volume in the attachment pod, opened where the host sees it. */
-async function sourceOf({ hostPid, volumesAt = '/' }: Place, pid: number, { volume, isDirectory }: Plug): Promise<SafePath> {
+async function sourceOf({ ctx, hostPid, volumesAt = '/' }: Place, pid: number, { volume, isDirectory }: Plug): Promise<SafePath> {
   const inside = join(volumesAt, volume, isDirectory ? '' : DISK);
   const found = await openIfThere(`/proc/${pid}/root`, inside);
   if (found === undefined) throw new KvError('NotReady', text.noPlugFile(volume, inside), { reason: 'HotplugFailed' });
   try {
-    // The guest's process shall write to it.
-    await chown(found.path, QEMU_USER, QEMU_USER);
+    // A disk may be a link to a file in the same claim; a pipe would hold up whoever opens it.
+    if (!isDirectory && !(await stat(found.path)).isFile()) {
+      throw new KvError('Invalid', text.plugIsNoFile(volume, inside), { reason: 'HotplugFailed', retry: 'backoff' });
+    }
+    await own(ctx, found.path, volume);
     return await openOnHost(hostPid, pid, found);
   } finally {
     await found.close();
+  }
+}
+
+/** The guest's process shall write to it. A volume that nobody may change (a file server that trusts no root) is left as it is: QEMU opens what it can. */
+async function own(ctx: Ctx, path: string, volume: string): Promise<void> {
+  try {
+    await chown(path, QEMU_USER, QEMU_USER);
+  } catch (err) {
+    ctx.log.info({ volume, err: messageOf(err) }, 'A plugged volume keeps its owner');
   }
 }
 
