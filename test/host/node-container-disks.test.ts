@@ -120,7 +120,7 @@ describe('container disks', () => {
   });
 
   it('that are none in the image are not mounted', async () => {
-    execFileSync('mkfifo', [join(dir, 'image/rootfs/disk/pipe')]);
+    execFileSync('nsenter', [`--mount=/proc/${host.pid}/ns/mnt`, '--', 'mkfifo', join(dir, 'image/rootfs/disk/pipe')]);
     await expect(disks().mount(hostCtx(), vmi(join(dir, 'image/rootfs/disk/pipe')), POD_UID)).rejects.toMatchObject({
       code: 'Invalid',
       message: expect.stringContaining('is no plain file'),
