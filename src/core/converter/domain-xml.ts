@@ -3,117 +3,123 @@
 import { KvError } from '../../base/errors.js';
 import { DOMAIN, type Domain } from './domain.js';
 import { devices as DEVICES, type DomainDevices } from './domain-devices.js';
-import type { Codec, Field, Shape } from './domain-fields.js';
+import type { Field, Shape } from './domain-fields.js';
 import { parseXml } from './parse-xml.js';
 import { renderXml, type XmlNode } from './xml.js';
 
 type Values = Readonly<Record<string, unknown>>;
-type Part = Partial<Pick<XmlNode, 'text'>> & { readonly attrs?: Readonly<Record<string, string>>; readonly children?: readonly XmlNode[] };
 
-const isUnread = (key: string): boolean => /^[@<#]/.test(key);
+interface Written {
+  readonly tag: string;
+  readonly attrs: Record<string, string>;
+  readonly children: XmlNode[];
+  text?: string;
+}
 
 function elementOf(tag: string, shape: Shape, values: Values): XmlNode {
-  const parts = Object.entries(values).map(([key, value]) => (value === undefined ? {} : partOf(tag, shape, values, key)));
-  const text = parts.find((part) => part.text !== undefined)?.text;
-  return {
-    tag,
-    attrs: Object.assign({}, ...parts.map(({ attrs }) => attrs)) as XmlNode['attrs'],
-    children: parts.flatMap(({ children = [] }) => children),
-    ...(text ? { text } : {}),
-  };
+  const node: Written = { tag, attrs: {}, children: [] };
+  for (const key of Object.keys(values)) {
+    if (values[key] === undefined) continue;
+    if (isUnread(key)) writeUnread(node, shape, values, key);
+    else if (Object.hasOwn(shape, key)) writeField(node, shape[key] as Field, key, values[key]);
+    else throw new KvError('Internal', `<${tag}> has no field ${key} in the model of a domain: add it to domain.ts`);
+  }
+  return node;
 }
 
-function partOf(tag: string, shape: Shape, values: Values, key: string): Part {
-  if (isUnread(key)) return unreadPart(shape, values, key);
-  if (!Object.hasOwn(shape, key))
-    throw new KvError('Internal', `<${tag}> has no field ${key} in the model of a domain: add it to domain.ts`);
-  return fieldPart(shape[key] as Field, key, values[key]);
-}
+const isUnread = (key: string): boolean => key.startsWith('@') || key.startsWith('<') || key.startsWith('#');
 
-function fieldPart(field: Field, key: string, value: unknown): Part {
-  const name = field.name ?? key;
+function writeField(node: Written, field: Field, key: string, value: unknown): void {
+  const { name = key } = field;
   switch (field.kind) {
     case 'attribute':
-      return value === '' ? {} : { attrs: { [name]: field.codec.write(value) } };
+      if (value !== '') node.attrs[name] = field.codec.write(value);
+      break;
     case 'content':
-      return { text: field.codec.write(value) };
+      writeText(node, field.codec.write(value));
+      break;
     case 'leaf':
-      return { children: [leafOf(name, field.codec.write(value))] };
+      node.children.push(leafOf(name, field.codec.write(value)));
+      break;
     case 'flag':
-      return value === true ? { children: [leafOf(name, '')] } : {};
+      if (value === true) node.children.push(leafOf(name, ''));
+      break;
     case 'element':
-      return { children: [elementOf(name, field.shape, value as Values)] };
+      node.children.push(elementOf(name, field.shape, value as Values));
+      break;
     case 'elements':
-      return { children: (value as readonly Values[]).map((each) => elementOf(name, field.shape, each)) };
+      for (const each of value as readonly Values[]) node.children.push(elementOf(name, field.shape, each));
   }
 }
 
-const leafOf = (tag: string, text: string): XmlNode => ({ tag, attrs: {}, children: [], ...(text === '' ? {} : { text }) });
+function leafOf(tag: string, text: string): XmlNode {
+  const node: Written = { tag, attrs: {}, children: [] };
+  writeText(node, text);
+  return node;
+}
+
+function writeText(node: Written, text: string): void {
+  if (text !== '') node.text = text;
+}
 
 /** A field that has been set since takes the place of the attribute that could not be read. */
-function unreadPart(shape: Shape, values: Values, key: string): Part {
+function writeUnread(node: Written, shape: Shape, values: Values, key: string): void {
   const value = values[key];
-  if (key.startsWith('<')) return { children: value as readonly XmlNode[] };
-  if (key === '#text') return { text: value as string };
   const name = key.slice(1);
-  const isSet = Object.hasOwn(values, name) && shape[name]?.kind === 'attribute';
-  return isSet ? {} : { attrs: { [name]: value as string } };
+  if (key.startsWith('<')) node.children.push(...(value as readonly XmlNode[]));
+  else if (key.startsWith('#')) node.text = value as string;
+  else if (!Object.hasOwn(values, name) || shape[name]?.kind !== 'attribute') node.attrs[name] = value as string;
 }
 
-interface Known {
-  readonly attributes: ReadonlyMap<string, [key: string, codec: Codec<unknown>]>;
-  readonly children: ReadonlyMap<string, [key: string, field: Field]>;
-  readonly content: [key: string, codec: Codec<unknown>] | undefined;
-}
-
-const KNOWN = new WeakMap<Shape, Known>();
-
-function knownOf(shape: Shape): Known {
-  const found = KNOWN.get(shape);
-  if (found) return found;
-  const attributes = new Map<string, [string, Codec<unknown>]>();
-  const children = new Map<string, [string, Field]>();
-  let content: Known['content'];
-  for (const [key, field] of Object.entries(shape)) {
-    if (field.kind === 'attribute') attributes.set(field.name ?? key, [key, field.codec]);
-    else if (field.kind === 'content') content = [key, field.codec];
-    else children.set(field.name ?? key, [key, field]);
+/** The field that stands under a name in XML, where it is of a kind that can stand there. */
+function fieldNamed(shape: Shape, name: string, fits: (field: Field) => boolean): [key: string, field: Field] | undefined {
+  const own = Object.hasOwn(shape, name) ? shape[name] : undefined;
+  if (own !== undefined && own.name === undefined && fits(own)) return [name, own];
+  for (const key of Object.keys(shape)) {
+    const field = shape[key];
+    if (field?.name === name && fits(field)) return [key, field];
   }
-  const made = { attributes, children, content };
-  KNOWN.set(shape, made);
-  return made;
+  return undefined;
 }
+
+const isAttribute = ({ kind }: Field): boolean => kind === 'attribute';
+const isChild = ({ kind }: Field): boolean => kind !== 'attribute' && kind !== 'content';
 
 /** Undefined when it would not be written as it stands. */
-function decoded(codec: Codec<unknown>, text: string): unknown {
-  const value = codec.read(text);
-  return value !== undefined && codec.write(value) === text ? value : undefined;
+function decoded(field: Field, text: string): unknown {
+  if (!('codec' in field)) return undefined;
+  const value = field.codec.read(text);
+  return value !== undefined && field.codec.write(value) === text ? value : undefined;
 }
 
 function valuesOf(shape: Shape, node: XmlNode): Values {
-  const known = knownOf(shape);
   const values: Record<string, unknown> = {};
   for (const [name, text] of Object.entries(node.attrs)) {
-    const [key, value] = attributeOf(known, name, text);
+    const [key, value] = attributeOf(shape, name, text);
     values[key] = value;
   }
   for (const child of node.children) {
-    const [key, field] = known.children.get(child.tag) ?? [];
+    const [key, field] = fieldNamed(shape, child.tag, isChild) ?? [];
     if (key === undefined || field === undefined || !addChild(values, key, field, child)) append(values, `<${child.tag}>`, child);
   }
   if (node.text !== undefined) {
-    const [key = '', codec] = known.content ?? [];
-    const value = codec && decoded(codec, node.text);
-    values[value === undefined ? '#text' : key] = value ?? node.text;
+    const [key, value] = contentOf(shape, node.text);
+    values[key] = value;
   }
   return values;
 }
 
-function attributeOf({ attributes }: Known, name: string, text: string): [key: string, value: unknown] {
-  const [key = '', codec] = attributes.get(name) ?? [];
+function attributeOf(shape: Shape, name: string, text: string): [key: string, value: unknown] {
+  const [key = '', field] = fieldNamed(shape, name, isAttribute) ?? [];
   // Empty attributes are not written.
-  const value = codec === undefined || text === '' ? undefined : decoded(codec, text);
+  const value = field === undefined || text === '' ? undefined : decoded(field, text);
   return value === undefined ? [`@${name}`, text] : [key, value];
+}
+
+function contentOf(shape: Shape, text: string): [key: string, value: unknown] {
+  const key = Object.keys(shape).find((each) => shape[each]?.kind === 'content');
+  const value = key === undefined ? undefined : decoded(shape[key] as Field, text);
+  return key === undefined || value === undefined ? ['#text', text] : [key, value];
 }
 
 function append(values: Record<string, unknown>, key: string, value: unknown): void {
@@ -138,7 +144,7 @@ function childValueOf(field: Field, node: XmlNode): unknown {
   if (field.kind === 'element') return valuesOf(field.shape, node);
   if (node.children.length > 0 || Object.keys(node.attrs).length > 0) return undefined;
   if (field.kind === 'flag') return node.text === undefined ? true : undefined;
-  return field.kind === 'leaf' ? decoded(field.codec, node.text ?? '') : undefined;
+  return decoded(field, node.text ?? '');
 }
 
 export const domainToXml = (domain: Domain): XmlNode => elementOf('domain', DOMAIN, domain as Values);
