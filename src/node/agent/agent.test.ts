@@ -1,6 +1,6 @@
 // The whole reconcile of one VM: starting, running, stopping, and taking over what an earlier agent left.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { UID } from '../../../test/builders/node-vm.js';
+import { NODE, nodeVmi, POD_UID, UID } from '../../../test/builders/node-vm.js';
 import { AgentWorld, KEY } from '../../../test/fakes/agent-world.js';
 import type { FakeLauncher } from '../../../test/fakes/fake-launcher.js';
 import { metaTime } from '../../base/clock.js';
@@ -283,6 +283,23 @@ describe('after a restart of the agent', () => {
     world.isHidden = true;
     await world.reconcile();
     expect(world.launcher.commands).not.toContain('shutdown');
+  });
+
+  it.each([
+    ['leaves a launcher alone whose guest is on its way from another node', {}, [UID], []],
+    ['cleans up after one whose guest did not come', { failed: true }, [], ['unmount']],
+  ] as const)('%s', async (_title, outcome, ghosts, steps) => {
+    await world.launchers.manage(world.ctx(), { uid: UID, namespace: 'default', name: 'vm', podUid: POD_UID });
+    await world.launcher.publish();
+    const migrationState = { migrationUid: 'm', sourceNode: 'node2', targetNode: NODE, ...outcome };
+    world.stored = nodeVmi({ status: { phase: 'Running', nodeName: 'node2', migrationState } });
+    world.isHidden = true;
+    world.processLives = true;
+    for (let pass = 0; pass < 3; pass++) {
+      await world.reconcile();
+      world.now += 61_000;
+    }
+    expect([await world.ghosts(), world.steps.slice(0, 1)]).toEqual([ghosts, steps]);
   });
 
   it('reports how a guest ended while nobody watched', async () => {

@@ -6,6 +6,7 @@ import { hasCode, KvError } from '../../base/errors.js';
 import { readSelinuxContext } from '../../linux/proc.js';
 import type { Next, Reconcile } from '../../runtime/types.js';
 import type { Launcher } from '../launchers/launcher.js';
+import { isArriving } from '../status/migration.js';
 import { nextStatus } from '../status/next-status.js';
 import { decidePhase, isAlive, type PhaseDecision } from '../status/phase.js';
 import { isWorthWriting } from '../status/worth.js';
@@ -50,6 +51,8 @@ async function settleUnseen(deps: AgentDeps, ctx: Ctx, launcher: Launcher): Prom
   const found = await deps.vmis.find(launcher.key);
   if (found === undefined || found.metadata.uid !== launcher.ghost.uid) return settle(deps, ctx, launcher, undefined);
   if (found.status?.nodeName === deps.node) return settle(deps, ctx, launcher, found);
+  // The launcher waits for its guest: that it has none yet is no reason to take its disks away.
+  if (isArriving(found, deps.node)) return undefined;
   ctx.log.info({ node: found.status?.nodeName }, 'The VMI belongs to another node now');
   return isAlive(launcher.domain) ? undefined : settle(deps, ctx, launcher, undefined);
 }
@@ -139,6 +142,7 @@ async function report(deps: AgentDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi, e
   });
   const written = isWorthWriting(vmi, status) ? await deps.vmis.write(vmi, status) : vmi;
   delete launcher.resized;
+  if (written.status?.phase === 'Running' && vmi.status?.phase !== 'Running') launcher.hasJustStarted = true;
   announce(deps, vmi, written, decision);
   announceChanges(deps.events, vmi, written);
   return written;

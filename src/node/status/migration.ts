@@ -19,6 +19,9 @@ export function isLeaving(vmi: VirtualMachineInstance, node: string): boolean {
   return state?.startTimestamp !== undefined && state.targetNode !== node;
 }
 
+/** A guest is to come to this node, or is on its way. */
+export const isArriving = (vmi: VirtualMachineInstance, node: string): boolean => openState(vmi, node, 'targetNode') !== undefined;
+
 /** With what the source's launcher reports; the same object when that changes nothing. */
 export function sourceState(vmi: VirtualMachineInstance, domain: DomainReport | undefined, node: string): State | undefined {
   const known = vmi.status?.migrationState;
