@@ -6,6 +6,7 @@ import { constants } from 'node:fs';
 import { open, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { VirtualMachineInstance } from '../../api/index.js';
+import { sleep } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import { type LauncherInterface, launcherInterfacePath, type PodInterfaceCache } from '../../core/network/caches.js';
@@ -72,6 +73,9 @@ export function createNetworkSetup(journal: NetworkJournal): NetworkSetup {
   };
 }
 
+const HANDOVER_MS = 30_000;
+const HANDOVER_PAUSE_MS = 500;
+
 const ref = (vmi: VirtualMachineInstance) => ({ namespace: vmi.metadata.namespace, name: vmi.metadata.name, uid: vmi.metadata.uid });
 
 /** Saves reading the namespace on every pass over a running VM. */
@@ -96,13 +100,23 @@ async function carryOut(ctx: Ctx, plan: PodNetworkPlan, links: readonly Link[], 
   }
 }
 
-/** Launchers of earlier versions take no such socket; their guests have IPv6 addresses and no router, as before. */
-async function handOver(ctx: Ctx, target: NetworkTarget, bridge: string): Promise<void> {
-  try {
-    await target.handOverRouter(bridge);
-  } catch (err) {
-    if (!hasCode(err, 'NotFound')) throw err;
-    ctx.log.warn({ bridge, reason: messageOf(err) }, 'The launcher takes no router socket: its guest learns of no IPv6 router');
+/**
+ * Launchers of earlier versions take no such socket; their guests have IPv6 addresses and no router, as before. One that is busy while it starts is
+ * asked again: a network that is half done ends its VMI for good.
+ */
+export async function handOver(ctx: Ctx, target: Pick<NetworkTarget, 'handOverRouter'>, bridge: string): Promise<void> {
+  for (const deadline = ctx.now() + HANDOVER_MS; ; ) {
+    try {
+      return await target.handOverRouter(bridge);
+    } catch (err) {
+      if (hasCode(err, 'NotFound')) {
+        ctx.log.warn({ bridge, reason: messageOf(err) }, 'The launcher takes no router socket: its guest learns of no IPv6 router');
+        return;
+      }
+      if (ctx.now() >= deadline || ctx.signal.aborted) throw err;
+      ctx.log.info({ bridge, reason: messageOf(err) }, 'The launcher did not take its router socket; trying again');
+    }
+    await sleep(ctx.clock, HANDOVER_PAUSE_MS, ctx.signal);
   }
 }
 
