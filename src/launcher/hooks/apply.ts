@@ -1,14 +1,6 @@
 // Hands the domain that is about to be defined to whoever may change it. Called before a guest starts and on the target of its migration.
 import type { VirtualMachineInstance } from '../../api/index.js';
-import {
-  type DeviceChange,
-  describeDomain,
-  describeLive,
-  domainFromXml,
-  domainToXml,
-  planDeviceChanges,
-  reportDevices,
-} from '../../core/converter/index.js';
+import { type DeviceChange, describeDomain, describeLive, planDeviceChanges, reportDevices } from '../../core/converter/index.js';
 import type { PreparedDomain } from '../prepare/domain.js';
 import type { HookedDomain } from './domain-xml.js';
 import type { Hooks } from './hooks.js';
@@ -30,16 +22,14 @@ async function changed(
   { domain }: PreparedDomain,
   vmi: VirtualMachineInstance,
 ): Promise<HookedDomain | undefined> {
-  const tree = domainToXml(domain);
-  const hooked = await hooks?.onDefineDomain(tree, vmi);
-  return plugins ? plugins(tree, hooked) : hooked;
+  const hooked = await hooks?.onDefineDomain(domain, vmi);
+  return plugins ? plugins(domain, hooked) : hooked;
 }
 
 export async function applyHooks(changers: DomainChangers, prepared: PreparedDomain, vmi: VirtualMachineInstance): Promise<HookedGuest> {
   const hooked = await changed(changers, prepared, vmi);
   if (hooked === undefined) return { prepared, undoings: [] };
-  const { tree, xml } = hooked;
-  const domain = domainFromXml(tree);
+  const { domain, xml } = hooked;
   return {
     prepared: {
       ...prepared,

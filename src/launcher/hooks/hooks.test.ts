@@ -9,14 +9,14 @@ import { scratchDir } from '../../../test/fakes/scratch.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
-import { parseXml } from '../../core/converter/index.js';
+import { readDomain } from '../../core/converter/index.js';
 import { renderCloudInit } from '../../core/storage/index.js';
 import { HookSidecars } from './hooks.js';
 
 const TIMES = { pollMs: 10, patienceMs: 150, infoMs: 500, callMs: 200, shutdownMs: 200 };
 const ctx = makeCtx(new AbortController().signal, silentLogger, systemClock);
 const vmi = guest({});
-const domain = parseXml('<domain><name>vm</name></domain>');
+const domain = readDomain('<domain><name>vm</name></domain>');
 
 let directory: string;
 const cleanups: (() => void)[] = [];

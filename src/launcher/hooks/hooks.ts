@@ -7,7 +7,7 @@ import { sleep } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import { atStep } from '../../base/steps.js';
-import type { XmlNode } from '../../core/converter/index.js';
+import type { DomainModel } from '../../core/converter/index.js';
 import type { CloudInitIso } from '../../core/storage/index.js';
 import { askInfo, callHook, type HookMethod, type HookRequest, type HookResult } from '../../rpc/light/hooks.js';
 import { cloudInitForHooks, cloudInitOfHook } from './cloud-init.js';
@@ -17,7 +17,7 @@ import { text } from './text.js';
 
 export interface Hooks {
   /** The domain that hooks made of this one; undefined when none changes domains. */
-  onDefineDomain(domain: XmlNode, vmi: VirtualMachineInstance): Promise<HookedDomain | undefined>;
+  onDefineDomain(domain: DomainModel, vmi: VirtualMachineInstance): Promise<HookedDomain | undefined>;
   preCloudInitIso(iso: CloudInitIso, vmi: VirtualMachineInstance): Promise<CloudInitIso>;
   /** What is being waited for, if anything is. */
   readonly waitingFor: string | undefined;
@@ -55,7 +55,7 @@ export class HookSidecars implements Hooks {
     this.#times = times;
   }
 
-  async onDefineDomain(domain: XmlNode, vmi: VirtualMachineInstance): Promise<HookedDomain | undefined> {
+  async onDefineDomain(domain: DomainModel, vmi: VirtualMachineInstance): Promise<HookedDomain | undefined> {
     const sidecars = calledAt('OnDefineDomain', await this.#collect());
     let hooked: HookedDomain | undefined;
     for (const sidecar of sidecars) {

@@ -8,7 +8,7 @@ import type { Ctx } from '../../base/context.js';
 import { KvError } from '../../base/errors.js';
 import { atStep } from '../../base/steps.js';
 import { withinTime } from '../../base/time-limit.js';
-import type { XmlNode } from '../../core/converter/index.js';
+import { type DomainModel, domainFromXml, domainToXml } from '../../core/converter/index.js';
 import { parseDuration } from '../../core/duration.js';
 import { domainVariables, mutated } from '../../core/plugins/mutation.js';
 import { EXPRESSION_MS, failedHook, HOOK_MS, isFor, isOwnSocket, nameOf, ordered, strategyOf } from '../../core/plugins/plugins.js';
@@ -43,18 +43,18 @@ const bounded = <T>(work: () => T): T => withinTime(EXPRESSION_MS, work);
 export async function runDomainHooks(
   ctx: Ctx,
   round: Round,
-  domain: XmlNode,
+  domain: DomainModel,
   before: HookedDomain | undefined,
 ): Promise<HookedDomain | undefined> {
   let hooked = before;
   for (const plugin of ordered(round.plugins)) {
     const isForVmi = (condition: string | undefined, what: string): boolean =>
-      isFor(condition, { variables: domainVariables(round.vmi, hooked?.tree ?? domain), what, bounded });
+      isFor(condition, { variables: domainVariables(round.vmi, domainToXml(hooked?.domain ?? domain)), what, bounded });
     if (!isForVmi(plugin.spec.condition, `plugin ${nameOf(plugin)}`)) continue;
     for (const [index, hook] of (plugin.spec.domainHooks ?? []).entries()) {
       const what = `plugin ${nameOf(plugin)}, domain hook ${index}`;
       if (!isForVmi(hook.condition, what)) continue;
-      const current = hooked ?? { tree: domain, xml: domainForHooks(domain) };
+      const current = hooked ?? { domain, xml: domainForHooks(domain) };
       hooked =
         (await tolerating(ctx, { round, plugin, hook, what }, async () => carriedOut(ctx, { round, plugin, hook, current }, domain))) ??
         hooked;
@@ -88,13 +88,15 @@ async function tolerating<T>(
 }
 
 /** What came back must still be this VM's domain: the one that no hook has seen yet. */
-async function carriedOut(ctx: Ctx, call: Call & { current: HookedDomain }, domain: XmlNode): Promise<HookedDomain> {
+async function carriedOut(ctx: Ctx, call: Call & { current: HookedDomain }, domain: DomainModel): Promise<HookedDomain> {
   const { hook, round, current } = call;
   if (hook.sidecar) return domainOfHook(await asked(ctx, call), domain);
   const { cel } = hook;
   if (!cel) throw new KvError('Invalid', text.noHook);
-  const tree = bounded(() => mutated(cel.expression, current.tree, domainVariables(round.vmi, current.tree)));
-  return tree === current.tree ? current : domainOfHook(domainForHooks(tree), domain);
+  // Expressions name more of a domain than the converter's model has.
+  const before = domainToXml(current.domain);
+  const after = bounded(() => mutated(cel.expression, before, domainVariables(round.vmi, before)));
+  return after === before ? current : domainOfHook(domainForHooks(domainFromXml(after)), domain);
 }
 
 async function asked(ctx: Ctx, { round, plugin, hook, current }: Call & { current: HookedDomain }): Promise<string> {

@@ -9,12 +9,12 @@ import type { Plugin, PluginDomainHook } from '../../api/index.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
-import { parseXml } from '../../core/converter/index.js';
+import { readDomain } from '../../core/converter/index.js';
 import { pluginHooks, pluginsOf } from './plugins.js';
 
 const ctx = makeCtx(new AbortController().signal, silentLogger, systemClock);
 const vmi = guest({});
-const domain = parseXml('<domain><name>vm</name></domain>');
+const domain = readDomain('<domain><name>vm</name></domain>');
 
 let directory: string;
 const closes: (() => void)[] = [];

@@ -3,13 +3,13 @@
 import type { Plugin } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
 import { KvError } from '../../base/errors.js';
-import type { XmlNode } from '../../core/converter/index.js';
+import type { DomainModel } from '../../core/converter/index.js';
 import type { HookedDomain } from './domain-xml.js';
 import type { PluginRound, PluginSettings } from './plugin-round.js';
 import { text } from './text.js';
 
 /** Changes the domain as the plugins want; undefined when none of them does. */
-export type PluginHooks = (domain: XmlNode, hooked: HookedDomain | undefined) => Promise<HookedDomain | undefined>;
+export type PluginHooks = (domain: DomainModel, hooked: HookedDomain | undefined) => Promise<HookedDomain | undefined>;
 
 const SETTINGS: PluginSettings = { directory: '/var/run/kubevirt-plugin', pollMs: 200, readyMs: 30_000 };
 

@@ -8,7 +8,7 @@ import { scratchDir } from '../../../test/fakes/scratch.js';
 import { systemClock } from '../../base/clock.js';
 import { makeCtx } from '../../base/context.js';
 import { silentLogger } from '../../base/logger.js';
-import { parseXml } from '../../core/converter/index.js';
+import { readDomain } from '../../core/converter/index.js';
 import { renderCloudInit } from '../../core/storage/index.js';
 import { run } from '../../linux/exec.js';
 import { askInfo, callHook, type HookVersion } from '../../rpc/light/hooks.js';
@@ -18,7 +18,7 @@ import { parseShim, runShim } from './sidecar-shim.js';
 
 const ctx = makeCtx(new AbortController().signal, silentLogger, systemClock);
 const vmi = guest({});
-const domain = parseXml("<domain><name>vm</name><sysinfo type='smbios'/></domain>");
+const domain = readDomain("<domain><name>vm</name><sysinfo type='smbios'/></domain>");
 
 let directory: string;
 let bin: string;
@@ -88,7 +88,7 @@ cat $tempFile; rm $tempFile`;
 
   it('get the VMI', async () => {
     await script('onDefineDomain', 'case "$2" in *\'"name":"vm"\'*) echo "$4";; esac');
-    expect((await (await shim('v1alpha1')).onDefineDomain(domain, vmi))?.tree.tag).toBe('domain');
+    expect((await (await shim('v1alpha1')).onDefineDomain(domain, vmi))?.domain.name).toBe(domain.name);
   });
 
   it('change cloud-init data', async () => {
