@@ -50,6 +50,8 @@ export const DEVICE = {
   tun: 'devices.kubevirt.io/tun',
   vhostNet: 'devices.kubevirt.io/vhost-net',
   vhostVsock: 'devices.kubevirt.io/vhost-vsock',
+  /** In place of kvm, where the hypervisor hyperv-direct is configured. */
+  mshv: 'devices.kubevirt.io/mshv',
 } as const;
 
 export const POD_UNPAUSED_CONDITION = 'kubevirt.io/virtual-machine-unpaused';

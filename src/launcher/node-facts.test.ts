@@ -7,7 +7,7 @@ import { makeCtx } from '../base/context.js';
 import { KvError } from '../base/errors.js';
 import { silentLogger } from '../base/logger.js';
 import type { CapabilitiesQuery, Connection } from '../libvirt/index.js';
-import { writeNodeFacts } from './node-facts.js';
+import { usableVirtType, writeNodeFacts } from './node-facts.js';
 
 const OWN = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as 'x64' | 'arm64'];
 
@@ -20,6 +20,12 @@ function connection(canEmulate: boolean): Connection {
 }
 
 describe('the facts of a node', () => {
+  it.each([
+    ['the preferred hypervisor', 'hyperv', '/dev/null', 'hyperv'],
+    ['emulation without its device', 'kvm', '/dev/no-such-device', 'qemu'],
+    ['emulation where that is preferred', 'qemu', '/dev/null', 'qemu'],
+  ])('are those of %s', async (_, preferred, device, expected) => expect(await usableVirtType(preferred, device)).toBe(expected));
+
   it.each([
     ['without the emulator', false, []],
     ['with the emulator', true, [`virsh_domcapabilities_${OWN === 'x86_64' ? 'aarch64' : 'x86_64'}.xml`]],

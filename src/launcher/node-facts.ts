@@ -14,6 +14,8 @@ export const LABELLER_FILES = {
   supportedFeatures: 'supported_features.xml',
 } as const;
 
+const EMULATION = 'qemu';
+
 /** Whose guests a node can emulate besides its own, if the image has the emulator. */
 const EMULATED: Readonly<Record<string, string>> = { x64: 'arm64', arm64: 'x64' };
 
@@ -37,15 +39,16 @@ function machineOfHost(): Machine {
   return machine;
 }
 
-/** kvm if the device can be opened, else emulation. */
-export async function usableVirtType(device: string): Promise<'kvm' | 'qemu'> {
+/** The preferred type, if its device can be opened, else emulation. */
+export async function usableVirtType(preferred: string, device: string): Promise<string> {
+  if (preferred === EMULATION) return EMULATION;
   try {
     const file = await open(device, constants.O_RDWR);
     await file.close();
-    return 'kvm';
+    return preferred;
   } catch {
     // Absent or refused: guests of this node are emulated.
-    return 'qemu';
+    return EMULATION;
   }
 }
 
@@ -73,7 +76,7 @@ async function otherArchitecture(ctx: Ctx, conn: Connection): Promise<{ readonly
   if (!other) return undefined;
   const { arch, machine } = other;
   try {
-    return { name: emulatedGuestsFile(arch), xml: await conn.domainCapabilities({ arch, machine, virtType: 'qemu' }) };
+    return { name: emulatedGuestsFile(arch), xml: await conn.domainCapabilities({ arch, machine, virtType: EMULATION }) };
   } catch (err) {
     ctx.log.info({ arch, reason: messageOf(err) }, 'Guests of another architecture cannot be emulated on this node');
     return undefined;
@@ -86,7 +89,7 @@ async function writeWhole(dir: string, name: string, content: string): Promise<v
   await rename(`${path}.staging`, path);
 }
 
-export async function writeNodeFacts(ctx: Ctx, conn: Connection, dir: string, virtType: 'kvm' | 'qemu'): Promise<void> {
+export async function writeNodeFacts(ctx: Ctx, conn: Connection, dir: string, virtType: string): Promise<void> {
   const machine = machineOfHost();
   const query = { arch: machine.arch, machine: machine.machine, virtType };
   const domcaps = await conn.domainCapabilities(query);

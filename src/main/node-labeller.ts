@@ -28,7 +28,7 @@ runProcess(NAME, flags.v, async (ctx) => {
   try {
     await daemon.start();
     const conn = await libvirt.open(layout.uri);
-    await writeNodeFacts(ctx, conn, flags.output, flags['virt-type'] === 'qemu' ? 'qemu' : await usableVirtType(flags.device));
+    await writeNodeFacts(ctx, conn, flags.output, await usableVirtType(flags['virt-type'], flags.device));
     await conn.close();
   } finally {
     await libvirt.shutdown();

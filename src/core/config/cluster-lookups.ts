@@ -31,6 +31,22 @@ export function emulatedMachinesFor(config: ClusterConfig, arch: string | undefi
   return old.length > 0 ? old : (forArchitecture(config, arch).emulatedMachines ?? []);
 }
 
+/** What runs the guests in hardware: the device under /dev, and the types of domains and of virtualization that libvirt knows. */
+export interface Hypervisor {
+  readonly name: 'kvm' | 'hyperv-direct';
+  readonly device: 'kvm' | 'mshv';
+  readonly virtType: 'kvm' | 'hyperv';
+}
+
+const KVM: Hypervisor = { name: 'kvm', device: 'kvm', virtType: 'kvm' };
+const HYPERV_DIRECT: Hypervisor = { name: 'hyperv-direct', device: 'mshv', virtType: 'hyperv' };
+
+/** The first one that the cluster names, behind its gate. */
+export function hypervisorOf(config: ClusterConfig): Hypervisor {
+  const [first] = config.isEnabled('ConfigurableHypervisor') ? (config.spec.hypervisors ?? []) : [];
+  return first?.name === HYPERV_DIRECT.name ? HYPERV_DIRECT : KVM;
+}
+
 export const isLiveUpdate = (config: ClusterConfig): boolean => config.spec.vmRolloutStrategy === 'LiveUpdate';
 
 /** undefined when the cluster leaves it at the default that is no reason to add a request. */

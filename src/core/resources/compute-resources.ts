@@ -4,6 +4,7 @@ import type { DomainSpec, Quantity, VirtualMachineInstance } from '../../api/ind
 import { DEVICE } from '../../api/labels.js';
 import { type Amount, addAmounts, amountOf, amountValue, formatQuantity, parseQuantity, subtractAmounts } from '../../api/quantity.js';
 import type { ClusterConfig } from '../config/cluster-config.js';
+import { hypervisorOf } from '../config/cluster-lookups.js';
 import { deviceClaims, deviceNames, type ResourceClaimUse } from './device-requests.js';
 import { hasReservation, isSev, isTdx } from './devices.js';
 import { hasDedicatedCpus, vcpuCount } from './vcpu.js';
@@ -62,15 +63,9 @@ const hasVirtioNic = ({ devices }: DomainSpec): boolean => {
 
 const needsTun = ({ devices }: DomainSpec): boolean => (devices.interfaces?.length ?? 0) > 0 || devices.autoattachPodInterface !== false;
 
-/** The device that gives hardware virtualization. */
-function hypervisorDevice(config: ClusterConfig): string {
-  const [first] = config.isEnabled('ConfigurableHypervisor') ? (config.spec.hypervisors ?? []) : [];
-  return first?.name === 'hyperv-direct' ? 'devices.kubevirt.io/mshv' : DEVICE.kvm;
-}
-
 function addNodeDevices({ limits }: Draft, domain: DomainSpec, config: ClusterConfig): void {
   const wanted: [boolean, string][] = [
-    [!config.useEmulation, hypervisorDevice(config)],
+    [!config.useEmulation, DEVICE[hypervisorOf(config).device]],
     [needsTun(domain), DEVICE.tun],
     [hasVirtioNic(domain) && !config.useEmulation, DEVICE.vhostNet],
     [domain.devices.autoattachVSOCK === true, DEVICE.vhostVsock],

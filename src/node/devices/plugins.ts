@@ -24,6 +24,8 @@ export const VHOST_VSOCK: DeviceSpec = {
   permissions: 'rw',
 };
 
+export const MSHV: DeviceSpec = { name: 'mshv', resourceName: DEVICE.mshv, path: '/dev/mshv', permissions: 'rw' };
+
 const LOOK_AGAIN_MS = 5_000;
 
 /** Opening these makes the kernel load their module. */

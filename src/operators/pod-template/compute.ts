@@ -2,7 +2,7 @@
 import type { Container, VirtualMachineInstance } from '../../api/index.js';
 import type { Amount } from '../../api/quantity.js';
 import { KvError } from '../../base/errors.js';
-import { ovmfPathFor } from '../../core/config/cluster-lookups.js';
+import { hypervisorOf, ovmfPathFor } from '../../core/config/cluster-lookups.js';
 import { selectorMatches } from '../../core/label-selector.js';
 import { computeResources } from '../../core/resources/compute-resources.js';
 import type { PodContext } from './context.js';
@@ -43,6 +43,7 @@ function switches(vmi: VirtualMachineInstance, ctx: PodContext): string[] {
 
 function launcherArgs(vmi: VirtualMachineInstance, ctx: PodContext): string[] {
   const ovmf = ovmfPathFor(ctx.config, vmi.spec.architecture || ctx.config.defaultArchitecture);
+  const hypervisor = hypervisorOf(ctx.config);
   const hooks = hookSidecars(vmi, ctx).length;
   const filters = vmi.metadata.annotations?.[LOG_FILTERS];
   const { name = '', uid = '', namespace = '' } = vmi.metadata;
@@ -55,6 +56,7 @@ function launcherArgs(vmi: VirtualMachineInstance, ctx: PodContext): string[] {
     ['--hook-sidecars', hooks > 0 ? String(hooks) : undefined],
     ['--ovmf-path', ovmf || undefined],
     ['--libvirt-log-filters', filters],
+    ['--hypervisor', hypervisor.name === 'kvm' ? undefined : hypervisor.name],
   ];
   return [...values.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])), ...switches(vmi, ctx)];
 }

@@ -70,6 +70,18 @@ describe('the launcher pod of a plain VMI', () => {
       limits: { 'devices.kubevirt.io/tun': '1' },
     });
   });
+  it.each([
+    ['KVM', {}, []],
+    [
+      'another hypervisor',
+      { hypervisors: [{ name: 'hyperv-direct' }], developerConfiguration: { featureGates: ['ConfigurableHypervisor'] } },
+      ['--hypervisor', 'hyperv-direct'],
+    ],
+  ])('tells the launcher of %s', (_, configuration, expected) => {
+    const args = compute(render(demoVmi(), configuration)).args ?? [];
+    const at = args.indexOf('--hypervisor');
+    expect(at < 0 ? [] : args.slice(at, at + 2)).toEqual(expected);
+  });
   it('has no probes, so that it is ready as soon as it runs and is not paused', () => {
     expect([compute(pod).readinessProbe, compute(pod).livenessProbe]).toEqual([undefined, undefined]);
     expect(pod.spec?.readinessGates).toEqual([{ conditionType: 'kubevirt.io/virtual-machine-unpaused' }]);

@@ -31,6 +31,11 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   manualroles: { spec: { configuration: { roleAggregationStrategy: 'Manual' } } },
   migrationnetwork: { spec: { configuration: { migrations: { network: 'migration-nad' } } } },
   monitorns: { monitoring: { account: 'prom', namespace: 'openshift-monitoring', monitorNamespace: 'smns' } },
+  hyperv: {
+    spec: {
+      configuration: { hypervisors: [{ name: 'hyperv-direct' }], developerConfiguration: { featureGates: ['ConfigurableHypervisor'] } },
+    },
+  },
   nomonitoring: { monitoring: undefined },
   product: {
     spec: {

@@ -25,6 +25,8 @@ const set = (spec: KubeVirtSpec = {}, nodes = 3) => renderInstall(context(spec, 
 const pods = (spec: KubeVirtSpec = {}): PodSpec[] =>
   Object.values(set(spec).workloads).map((workload) => workload.spec?.template.spec as PodSpec);
 
+const gates = (...featureGates: string[]) => ({ developerConfiguration: { featureGates } });
+
 const allows = (rules: readonly PolicyRule[], group: string, resource: string, verb: string): boolean =>
   rules.some(
     ({ apiGroups = [], resources = [], verbs }) =>
@@ -143,6 +145,18 @@ describe('workloads', () => {
     const given = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: term('given') } };
     const pod = placed({ containers: [], affinity: own }, { nodePlacement: { affinity: given } } as never, 'infra');
     expect(pod.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms).toHaveLength(2);
+  });
+
+  it.each<[string, KubeVirtSpec['configuration'], string, string]>([
+    ['KVM', {}, 'kvm', 'kvm'],
+    ['emulation', { developerConfiguration: { useEmulation: true } }, 'qemu', 'kvm'],
+    ['another hypervisor', { hypervisors: [{ name: 'hyperv-direct' }], ...gates('ConfigurableHypervisor') }, 'hyperv', 'mshv'],
+    ['another hypervisor without its gate', { hypervisors: [{ name: 'hyperv-direct' }] }, 'kvm', 'kvm'],
+  ])('asks libvirt what nodes can do with %s', (_, configuration = {}, virtType, device) => {
+    expect(pods({ configuration })[2]?.initContainers?.[0]?.env).toEqual([
+      { name: 'PREFERRED_VIRTTYPE', value: virtType },
+      { name: 'HYPERVISOR_DEVICE', value: device },
+    ]);
   });
 
   it('holds the launcher image on each node when it needs a pull secret', () => {

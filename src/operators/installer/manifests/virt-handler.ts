@@ -1,6 +1,8 @@
 // virt-handler, the node agent, as a DaemonSet: privileged, in the node's PID namespace, with the kubelet's folders. Its init
 // container asks the launcher image's libvirt what this node can do, before the agent labels the node with it. Pure.
 import { type Container, type DaemonSet, LABEL, type PodSpec } from '../../../api/index.js';
+import { clusterConfigOf } from '../../../core/config/cluster-config.js';
+import { hypervisorOf } from '../../../core/config/cluster-lookups.js';
 import type { InstallContext } from '../install-context.js';
 import { ACCOUNT, SECRET } from './names.js';
 import { placed } from './placement.js';
@@ -78,6 +80,8 @@ function agent(context: InstallContext): Container {
 }
 
 function labeller(context: InstallContext): Container {
+  const config = clusterConfigOf(context.spec.configuration);
+  const hypervisor = hypervisorOf(config);
   return {
     name: 'virt-launcher',
     image: context.launcherImage,
@@ -85,8 +89,8 @@ function labeller(context: InstallContext): Container {
     command: processCommand('node-labeller'),
     env: [
       // A cluster that emulates its guests offers the CPU models of the emulator, whatever the nodes' hardware could do.
-      { name: 'PREFERRED_VIRTTYPE', value: context.spec.configuration?.developerConfiguration?.useEmulation ? 'qemu' : 'kvm' },
-      { name: 'HYPERVISOR_DEVICE', value: 'kvm' },
+      { name: 'PREFERRED_VIRTTYPE', value: config.useEmulation ? 'qemu' : hypervisor.virtType },
+      { name: 'HYPERVISOR_DEVICE', value: hypervisor.device },
     ],
     securityContext: { privileged: true, runAsUser: 0 },
     terminationMessagePolicy: 'FallbackToLogsOnError',
