@@ -24,7 +24,7 @@ export function nameDisks(disks: readonly Disk[], statuses: readonly VolumeStatu
     const name = recorded.get(disk.name);
     if (name !== undefined) takenOf(prefixOf(disk)).add(name);
   }
-  return disks.map((disk) => {
+  return disks.map((disk): DiskName => {
     const prefix = prefixOf(disk);
     const dev = recorded.get(disk.name) ?? firstFree(prefix, takenOf(prefix));
     takenOf(prefix).add(dev);
