@@ -43,8 +43,9 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
  */
 export async function withDeadline<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {
   const done = new AbortController();
-  const timeout = sleep(clock, ms, done.signal).then(() => {
-    throw late();
+  const timeout = new Promise<never>((_, reject) => {
+    // Asked only when it is: making the error may have effects.
+    void sleep(clock, ms, done.signal).then(() => !done.signal.aborted && reject(late()));
   });
   try {
     // The race also takes what the loser comes to later.

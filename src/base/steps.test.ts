@@ -48,6 +48,14 @@ describe('answerWithin', () => {
     expect([...seen, isGivenUp()]).toEqual([false, true, false]);
   });
 
+  it('does not say so of what goes on after the answer', async () => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    await answerWithin(systemClock, 1000, 'Sync', async () => {
+      setTimeout(() => resolve(isGivenUp()), 20);
+    });
+    expect(await promise).toBe(false);
+  });
+
   it('says nothing outside of requests', () => {
     expect(() => atStep('anything')).not.toThrow();
   });

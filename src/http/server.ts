@@ -207,7 +207,8 @@ const contextOf = (tls: ServerTls, files: SecureFiles) => ({
 
 function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
+    // Later ones concern one connection that could not be taken; without a listener they would end the process.
+    server.on('error', (cause) =>
       reject(new KvError('Unavailable', `cannot listen on ${host}:${port}: check that no other process uses the port`, { cause })),
     );
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));

@@ -78,6 +78,7 @@ export class RouterSocketInbox {
     this.#server = server;
     server.listen(path);
     await once(server, 'listening');
+    server.on('error', failed);
   }
 
   async #receive(connection: Socket): Promise<void> {

@@ -119,12 +119,12 @@ describe('the command service', () => {
         await new Promise(() => undefined);
       },
     });
-    const client = createCmdClient(join(dir, 'cmd'), { deadlineMs: 400 });
+    const client = createCmdClient(join(dir, 'cmd'), { deadlineMs: 1_500 });
     cleanups.push(server.close, client.close);
     await expect(client.ping()).rejects.toMatchObject({
       code: 'Timeout',
       reason: 'StuckAtStep',
-      message: expect.stringMatching(/^Ping was not done after 0\.\d s; it was at: read the state of domain ns_vm1$/),
+      message: expect.stringMatching(/^Ping was not done after 1\.\d s; it was at: read the state of domain ns_vm1$/),
     });
   });
 

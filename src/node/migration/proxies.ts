@@ -227,7 +227,8 @@ async function removeSocket(path: string): Promise<void> {
 
 function listen(server: Server, where: { readonly port: number; readonly host?: string } | { readonly path: string }): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) => reject(new KvError('Internal', 'cannot listen for a migration', { cause })));
+    // Later ones concern one connection that could not be taken; without a listener they would end the process.
+    server.on('error', (cause) => reject(new KvError('Internal', 'cannot listen for a migration', { cause })));
     server.listen(where, () => {
       const address = server.address() as AddressInfo | string | null;
       resolve(typeof address === 'object' && address !== null ? address.port : 0);

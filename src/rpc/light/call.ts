@@ -3,6 +3,7 @@
 import type { Buffer } from 'node:buffer';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
+import { systemClock, withDeadline } from '../../base/clock.js';
 import { type ErrorCode, isKvError, KvError } from '../../base/errors.js';
 import { Body, framed, type Headers, SESSION_MB } from './frame.js';
 
@@ -70,6 +71,11 @@ function connectTo(socketPath: string): Link {
   return { session, greeted: promise };
 }
 
+interface UnderWay {
+  stream?: ClientHttp2Stream;
+  isLate?: boolean;
+}
+
 /** A connection that is made when it is needed, and again when it was lost. */
 export class LightChannel {
   readonly #socketPath: string;
@@ -81,27 +87,30 @@ export class LightChannel {
 
   async call(target: CallTarget, message: Buffer): Promise<LightAnswer> {
     const { method, deadlineMs } = target;
-    const where = `${method} on ${this.#socketPath}`;
-    const late = Promise.withResolvers<never>();
-    let stream: ClientHttp2Stream | undefined;
-    const timer = setTimeout(() => {
+    const underWay: UnderWay = {};
+    const late = (): KvError => {
       const err = new KvError('Timeout', `${method}: no answer on ${this.#socketPath} within ${deadlineMs / 1000} s`);
-      late.reject(err);
-      stream?.destroy(err);
-    }, deadlineMs);
+      underWay.stream?.destroy(err);
+      // One that is still to begin need not.
+      underWay.isLate = true;
+      return err;
+    };
     try {
-      const { session, greeted } = this.#open();
-      await Promise.race([greeted, late.promise]);
-      stream = session.request(requestHeaders(target));
-      return await Promise.race([exchange(stream, where, message), late.promise]);
+      return await withDeadline(systemClock, deadlineMs, this.#exchange(target, message, underWay), late);
     } catch (err) {
       if (isKvError(err)) throw err;
       // A connection that fails also cancels the stream, which names the failure as its cause.
       const cause = (err as Error).cause ?? err;
       throw new KvError('LauncherUnreachable', `${method}: nobody answers on ${this.#socketPath}`, { cause });
-    } finally {
-      clearTimeout(timer);
     }
+  }
+
+  async #exchange(target: CallTarget, message: Buffer, underWay: UnderWay): Promise<LightAnswer> {
+    const { session, greeted } = this.#open();
+    await greeted;
+    if (underWay.isLate) throw new Error('the call was given up before it began');
+    underWay.stream = session.request(requestHeaders(target));
+    return exchange(underWay.stream, `${target.method} on ${this.#socketPath}`, message);
   }
 
   #open(): Link {

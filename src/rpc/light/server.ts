@@ -42,7 +42,8 @@ export function patienceOf(timeout: string | undefined): number | undefined {
 
 const statusTrailer = (status: number, message: string): Headers => ({
   'grpc-status': String(status),
-  ...(message === '' ? {} : { 'grpc-message': encodeURIComponent(message) }),
+  // Words of a guest may be cut in the middle of a character.
+  ...(message === '' ? {} : { 'grpc-message': encodeURIComponent(message.toWellFormed()) }),
 });
 
 /** A call that fails has its status among the headers. */
@@ -98,7 +99,8 @@ export function serveLight(socketPath: string, handlers: Readonly<Record<string,
     void serve(handlers, stream, headers as Headers);
   });
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) => reject(new KvError('Internal', `cannot listen on ${socketPath}`, { cause })));
+    // Later ones concern one connection that could not be taken; without a listener they would end the process, and a launcher its guest.
+    server.on('error', (cause) => reject(new KvError('Internal', `cannot listen on ${socketPath}`, { cause })));
     server.listen(socketPath, () =>
       resolve({
         close: () =>

@@ -1,6 +1,12 @@
 // The light ends over plain HTTP/2: large messages, many calls at a time, calls taken back, peers that go away or talk nonsense.
 import { Buffer } from 'node:buffer';
-import { type ClientHttp2Session, connect as connectHttp2, createServer as createHttp2, type ServerHttp2Stream } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  constants,
+  createServer as createHttp2,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -150,6 +156,24 @@ describe('our client and Node’s server', () => {
     for (const stream of held.splice(0)) end(stream);
     server.on('stream', end);
     expect(await Promise.all(patient)).toHaveLength(4);
+  });
+
+  it('a server that does not answer in time is told that nobody waits any more', async () => {
+    const ended = Promise.withResolvers<number>();
+    const server = createHttp2();
+    server.on('stream', (stream: ServerHttp2Stream) => {
+      stream.on('error', () => undefined);
+      stream.on('close', () => ended.resolve(stream.rstCode));
+    });
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    cleanups.push(() => new Promise((resolve) => server.close(resolve)));
+    const channel = new LightChannel(socket);
+    cleanups.push(() => channel.close());
+    await expect(channel.call({ service: 'a.B', method: 'Echo', deadlineMs: 100 }, Buffer.from('x'))).rejects.toMatchObject({
+      code: 'Timeout',
+      message: expect.stringMatching(/^Echo: no answer on .* within 0\.1 s$/),
+    });
+    expect(await ended.promise).toBe(constants.NGHTTP2_INTERNAL_ERROR);
   });
 
   it('a server that goes away: the call under way ends well, the next one has a new connection', async () => {
