@@ -41,14 +41,13 @@ interface PodItem {
 }
 
 interface ContainerStatus {
-  readonly image: string;
   readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
 }
 
 /** A pull that failed once may work the second time: these say that it was tried again, or never will be. */
 const NO_IMAGE = ['ImagePullBackOff', 'ErrImageNeverPull', 'InvalidImageName'];
 
-/** The first image that a node neither has nor can get, with what to do about it. */
+/** The first image that a node neither has nor can get, with what to do about it. It may be a volume's: the message tells which. */
 export function pullReason(pods: readonly PodItem[]): string | undefined {
   for (const { metadata, status } of pods) {
     const missing = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find(({ state }) =>
@@ -57,7 +56,7 @@ export function pullReason(pods: readonly PodItem[]): string | undefined {
     if (missing) {
       const { reason, message = 'no message' } = missing.state?.waiting ?? {};
       return (
-        `pod ${metadata.name} does not get its image ${missing.image} (${reason}: ${message}). Load the archives of \`npm run images\` into every ` +
+        `pod ${metadata.name} does not get an image (${reason}: ${message}). Load the archives of \`npm run images\` into every ` +
         'node, or push the images to a registry and name it: see "An existing cluster" in docs/installation.md'
       );
     }
