@@ -1,6 +1,6 @@
 // Puts the parts of the node agent together and runs them in order: remember earlier launchers, reconcile VMs, offer devices, label the node,
 // beat. Called by main with everything that comes from outside; stopping it disturbs no guest.
-import type { ObjectKey, VirtualMachineInstance } from '../api/index.js';
+import type { ObjectKey, Plugin, VirtualMachineInstance } from '../api/index.js';
 import { API_VERSION, LABEL } from '../api/labels.js';
 import { keyOf } from '../api/meta.js';
 import { sleep } from '../base/clock.js';
@@ -10,6 +10,7 @@ import { hypervisorOf } from '../core/config/cluster-lookups.js';
 import { PLUGINS, VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
 import type { Controller, EventRecorder, Manager } from '../runtime/types.js';
 import { createAgent } from './agent/agent.js';
+import { createNodeHooks, type NodeHooks } from './agent/node-hooks.js';
 import { VmiWriter } from './agent/vmi-writer.js';
 import { createDevicePlugins, DEVICE_SPECS, MSHV, VHOST_VSOCK } from './devices/plugins.js';
 import { createContainerDisks } from './disks/container-disks.js';
@@ -62,6 +63,7 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
   const informer = manager.informer(VIRTUAL_MACHINE_INSTANCES, { labelSelector: `${LABEL.nodeName}=${node}` });
   const vmis = new VmiWriter(informer.store, manager.client);
   const events = manager.events('virt-handler');
+  const plugins = async (): Promise<readonly Plugin[]> => (await manager.client.list(PLUGINS)).items;
   const journal = createNetworkJournal(options.privateDir);
   let controller: Controller | undefined;
   const wake = (key: ObjectKey): void => controller?.enqueue(key);
@@ -85,7 +87,8 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
       hotplug: createHotplugDisks({ hostPodsDir: options.hostPodsDir, hostPid: options.hostPid ?? INIT_PID }),
       events,
       config,
-      plugins: async () => (await manager.client.list(PLUGINS)).items,
+      plugins,
+      nodeHooks: nodeHooksOf(options, events, plugins),
       preferredFamily: options.podFamily,
       vmis,
       isHostModelObsolete: () => labeller.isHostModelObsolete(),
@@ -110,6 +113,14 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
       await launchers.close();
     },
   };
+}
+
+function nodeHooksOf(
+  { node, config, hostPid = INIT_PID }: NodeAgentOptions,
+  events: EventRecorder,
+  plugins: () => Promise<readonly Plugin[]>,
+): NodeHooks {
+  return createNodeHooks({ node, isEnabled: () => config().isEnabled('Plugins'), plugins, events, hostRoot: `/proc/${hostPid}/root` });
 }
 
 function launchersOf(options: NodeAgentOptions, events: EventRecorder, wake: (key: ObjectKey) => void): Launchers {

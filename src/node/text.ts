@@ -23,6 +23,10 @@ export const text = {
   domainVanished: 'the guest is gone although nobody stopped it: libvirt no longer knows it; look at the log of the launcher pod',
   launcherUnresponsive: (node: string): string =>
     `virt-launcher on node ${node} no longer answers and its guest is given up; look at the log of the launcher pod`,
+  hookIgnored: (failure: string): string => `${failure}. Nothing waits for it: the hook’s failureStrategy is Ignore`,
+  relativeSocket: (path: string): string => `socket ${path} is no absolute path`,
+  noHookSocket: (path: string): string =>
+    `there is no socket ${path} on the node: the plugin’s service does not run there (see the pods of its DaemonSet)`,
   deletedBeforeStart: 'The VirtualMachineInstance was deleted before its guest had started.',
   launcherNeverStarted: (node: string): string =>
     `virt-launcher on node ${node} did not open its command socket in time; look at the log of the launcher pod`,

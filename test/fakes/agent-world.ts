@@ -2,12 +2,13 @@
 // what the world is like (fields that are not readonly), reconcile, and look at what came of it.
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KubeVirt, VirtualMachineInstance } from '../../src/api/index.js';
+import type { KubeVirt, Plugin, VirtualMachineInstance } from '../../src/api/index.js';
 import type { Clock } from '../../src/base/clock.js';
 import { type Ctx, makeCtx } from '../../src/base/context.js';
 import { silentLogger } from '../../src/base/logger.js';
 import { clusterConfig } from '../../src/core/config/cluster-config.js';
 import { createAgent } from '../../src/node/agent/agent.js';
+import { createNodeHooks } from '../../src/node/agent/node-hooks.js';
 import { VmiWriter } from '../../src/node/agent/vmi-writer.js';
 import { createGhostRecords } from '../../src/node/launchers/ghost-records.js';
 import type { Launcher } from '../../src/node/launchers/launcher.js';
@@ -32,6 +33,7 @@ export class AgentWorld {
   networkError: Error | undefined;
   unmountError: Error | undefined;
   config = EMULATION;
+  plugins: readonly Plugin[] = [];
   processLives = true;
   /** The label that the cache selects by is gone. */
   isHidden = false;
@@ -88,6 +90,9 @@ export class AgentWorld {
 
   agent(): Reconcile {
     const journal = createNetworkJournal(join(this.#dir, 'private'));
+    const events = {
+      event: (_object: unknown, type: string, reason: string, message: string) => void this.events.push(`${type} ${reason}: ${message}`),
+    };
     return createAgent({
       node: NODE,
       launchers: this.launchers,
@@ -112,7 +117,14 @@ export class AgentWorld {
       },
       hotplug: { sync: async () => ({ there: new Set<string>(), failures: new Map<string, string>() }) },
       devices: { claim: async () => void this.steps.push('devices'), hasKvm: async () => false },
-      events: { event: (_object, type, reason, message) => void this.events.push(`${type} ${reason}: ${message}`) },
+      events,
+      nodeHooks: createNodeHooks({
+        node: NODE,
+        isEnabled: () => this.plugins.length > 0,
+        plugins: async () => this.plugins,
+        events,
+        hostRoot: '/nowhere',
+      }),
       config: () => this.config,
       preferredFamily: 4,
       isHostModelObsolete: () => false,

@@ -84,3 +84,22 @@ export async function fakeDomainHook(socketPath: string, answer: (request: Mutat
   server.addService(service, { MutateDomain: reply(false, answer) });
   return listen(server, socketPath);
 }
+
+export interface NodeHookRequest {
+  readonly hookPoint: string;
+  readonly vmi: Buffer;
+  readonly node_context: { readonly node_name: string } | null;
+}
+
+/** A Plugin's service of the node. One that hangs never answers. */
+export async function fakeNodeHook(
+  socketPath: string,
+  answer: (request: NodeHookRequest) => object,
+  { hangs = false } = {},
+): Promise<() => void> {
+  await mkdir(dirname(socketPath), { recursive: true });
+  const server = new Server();
+  const { service } = serviceOf('hooks-plugins', ['kubevirt', 'hooks', 'plugins', 'v1alpha1', 'NodeHookService']);
+  server.addService(service, { ExecuteNodeHook: reply(hangs, answer) });
+  return listen(server, socketPath);
+}

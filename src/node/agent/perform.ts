@@ -25,6 +25,7 @@ import type { Action } from './decide.js';
 import { decideIoErrorRetry } from './io-errors.js';
 import { liveResize } from './live-resize.js';
 import { networksToChange } from './networks-to-change.js';
+import type { NodeHookPoint, NodeHooks } from './node-hooks.js';
 import { syncOptions } from './sync-options.js';
 
 export interface PerformDeps {
@@ -38,6 +39,7 @@ export interface PerformDeps {
   readonly config: () => ClusterConfig;
   /** Plugins of the cluster; asked only where the gate is on. */
   readonly plugins?: () => Promise<readonly Plugin[]>;
+  readonly nodeHooks?: NodeHooks;
   readonly preferredFamily: NetworkSettings['preferredFamily'];
   /** Tests have no devices to hand over. */
   readonly devices?: { readonly claim: typeof claimDevices; readonly hasKvm: typeof hasKvm };
@@ -130,7 +132,13 @@ async function start(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi):
   await requireKvm(deps, launcher);
   await plugVolumes(deps, ctx, launcher, vmi);
   requirePlugs(vmi);
+  await callHooks(deps, ctx, launcher, 'PreVMStart', vmi);
   await sync(deps, ctx, launcher, vmi);
+}
+
+/** Plugins that want to know. A VMI whose object is gone has no conditions left to be matched against. */
+async function callHooks(deps: PerformDeps, ctx: Ctx, launcher: Launcher, point: NodeHookPoint, vmi: Vmi | undefined): Promise<void> {
+  if (vmi !== undefined) await deps.nodeHooks?.call(ctx, point, vmi, launcher.told);
 }
 
 /** A guest starts with all its disks: it may boot from one of them. */
@@ -153,14 +161,22 @@ async function sync(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): 
   const locked = lockedMemoryBytes(vmi, deps.config());
   if (locked !== undefined) await allowLockedMemory(ctx, { podUid: launcher.ghost.podUid, bytes: locked, vm: launcher.key });
   ctx.log.info({ uid: launcher.ghost.uid, phase: vmi.status?.phase }, 'Synchronizing with the launcher');
-  const plugins = deps.config().isEnabled('Plugins') ? await deps.plugins?.() : undefined;
+  const mayStart = vmi.status?.phase !== 'Running' && deps.config().isEnabled('Plugins');
+  const plugins = mayStart ? await deps.plugins?.() : undefined;
   await clientOf(launcher).syncVirtualMachine(vmi, syncOptions(vmi, deps.config(), plugins));
   launcher.syncedSpec = toldOf(vmi);
   await deps.launchers.refresh(launcher);
 }
 
-/** The guest runs: whatever of its VMI changed is changed in it. */
+/** The guest runs: whatever of its VMI changed is changed in it, and those who wait for its start are told. */
 async function update(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<Next> {
+  const next = await change(deps, ctx, launcher, vmi);
+  if (launcher.hasJustStarted) await callHooks(deps, ctx, launcher, 'PostVMStart', vmi);
+  launcher.hasJustStarted = false;
+  return next;
+}
+
+async function change(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<Next> {
   launcher.network ??= await deps.journal.read(launcher.ghost.uid);
   await plugVolumes(deps, ctx, launcher, vmi);
   const disk = decideIoErrorRetry(launcher.domain, launcher.ioErrorRetry, ctx.now());
@@ -237,6 +253,7 @@ async function shutdown({ deps, ctx, launcher, vmi, action }: Job<Extract<Action
   const next: Next = { afterMs: recheckMs, why: 'the guest is shutting down' };
   // Every change of the domain brings us here; the guest needs no button pressed five times a second.
   if (launcher.askedToEndAt !== undefined && ctx.now() - launcher.askedToEndAt < recheckMs) return next;
+  await callHooks(deps, ctx, launcher, 'PreVMStop', vmi);
   ctx.log.info({ uid: launcher.ghost.uid }, 'Asking the guest to power off');
   await clientOf(launcher).shutdownVirtualMachine(object);
   launcher.askedToEndAt = ctx.now();
@@ -248,6 +265,7 @@ async function shutdown({ deps, ctx, launcher, vmi, action }: Job<Extract<Action
 
 async function kill({ deps, ctx, launcher, vmi }: Job): Promise<Next> {
   const object = vmi ?? vmiOfGhost(launcher);
+  if (!isFinalPhase(vmi?.status?.phase)) await callHooks(deps, ctx, launcher, 'PreVMStop', vmi);
   ctx.log.info({ uid: launcher.ghost.uid }, 'Killing the guest');
   await clientOf(launcher).killVirtualMachine(object);
   if (!isFinalPhase(vmi?.status?.phase)) deps.events.event(object, 'Normal', 'Deleted', text.stopping);
@@ -265,8 +283,9 @@ async function remove({ deps, ctx, launcher, vmi }: Job): Promise<Next> {
   return { afterMs: SOCKET_POLL_MS, why: 'the domain was deleted' };
 }
 
-async function cleanUp({ deps, ctx, launcher }: Job): Promise<Next> {
+async function cleanUp({ deps, ctx, launcher, vmi }: Job): Promise<Next> {
   launcher.endedAt ??= ctx.now();
+  if (isFinalPhase(vmi?.status?.phase)) await callHooks(deps, ctx, launcher, 'PostVMStop', vmi);
   // First: the kubelet cannot remove the pod's volumes before.
   await deps.disks.unmount(ctx, launcher.ghost.podUid);
   // The launcher reports the end of its domain before it goes; somebody must listen.

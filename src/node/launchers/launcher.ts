@@ -59,6 +59,10 @@ export interface Launcher {
   network?: ReadonlyMap<string, PodInterfaceCache>;
   /** Interfaces, as JSON, whose links could not be made or removed. */
   failedNetworks?: string;
+  /** Which node hooks of plugins were told of what happened to its VM. */
+  readonly told: Set<string>;
+  /** Its guest has started, and those who want to know were not told yet. */
+  hasJustStarted?: boolean;
   /** SELinux label of its process. */
   selinuxContext?: string;
   /** When the agent found nothing left to manage. */
@@ -80,6 +84,7 @@ export function newLauncher(ghost: GhostRecord, clock: Clock): Launcher {
     pace: new Pace(clock, NOTIFICATIONS),
     eventPace: new Pace(clock, EVENTS),
     isPrepared: false,
+    told: new Set(),
     hasAnnouncedShutdown: false,
   };
 }

@@ -1,8 +1,8 @@
 // Hook sidecars as seen by the launcher, and the launcher as seen by a hook sidecar: the Info service, the Callbacks services of three versions
-// and the domain hooks of Plugins, on unix sockets. Decides nothing; to be imported by this file's name, like its neighbours.
+// and the hooks of Plugins for domains and nodes, on unix sockets. Decides nothing; to be imported by this file's name, like its neighbours.
 import { Buffer } from 'node:buffer';
 import type { InfoResult } from '../generated/hooks-info.js';
-import type { MutateDomainRequest, MutateDomainResponse } from '../generated/hooks-plugins-v1alpha1.js';
+import type { ExecuteNodeHookRequest, MutateDomainRequest, MutateDomainResponse } from '../generated/hooks-plugins-v1alpha1.js';
 import type { CallbacksMethods } from '../generated/hooks-v1alpha3.js';
 import type { Input } from '../loader.js';
 import { callOnce } from './call.js';
@@ -18,6 +18,7 @@ export type HookResult<M extends HookMethod> = CallbacksMethods[M]['response'];
 
 const INFO_SERVICE = 'kubevirt.hooks.info.Info';
 const DOMAIN_HOOK_SERVICE = 'kubevirt.hooks.plugins.v1alpha1.DomainHookService';
+const NODE_HOOK_SERVICE = 'kubevirt.hooks.plugins.v1alpha1.NodeHookService';
 
 // Messages of one name are the same in all versions; later versions only have more of them.
 const callbacks = (version: HookVersion): string => `kubevirt.hooks.${version}.Callbacks`;
@@ -51,6 +52,12 @@ export async function mutateDomain(
   const target = { socketPath, service: DOMAIN_HOOK_SERVICE, method: 'MutateDomain', deadlineMs };
   const { message } = await callOnce(target, encodeMessage('MutateDomainRequest', request as Values, PACKAGES.plugins));
   return decodeMessage('MutateDomainResponse', message, PACKAGES.plugins) as unknown as MutateDomainResponse;
+}
+
+/** Tells a plugin's service of the node what happens to a VM; resolves when it has done its part. */
+export async function executeNodeHook(socketPath: string, deadlineMs: number, request: Input<ExecuteNodeHookRequest>): Promise<void> {
+  const target = { socketPath, service: NODE_HOOK_SERVICE, method: 'ExecuteNodeHook', deadlineMs };
+  await callOnce(target, encodeMessage('ExecuteNodeHookRequest', request as Values, PACKAGES.plugins));
 }
 
 export type HookHandlers = { readonly [M in HookMethod]?: (request: CallbacksMethods[M]['request']) => Promise<Input<HookResult<M>>> };
