@@ -1,19 +1,22 @@
 // The way to the node agent of a VMI: which pod it is, and requests and streams to its console server. Mutual TLS; the agent is known by
 // the name in its certificate. Reads one pod list a request, keeps nothing.
 import { STATUS_CODES } from 'node:http';
-import type { Pod, VirtualMachineInstance } from '../api/index.js';
+import type { VirtualMachineInstance } from '../api/index.js';
+import { type Clock, sleep } from '../base/clock.js';
 import { KvError } from '../base/errors.js';
 import { fail, ok, type Result } from '../base/result.js';
-import { type ClientRequest, type ClientTls, type DialledStream, dialRaw, requestOnce } from '../http/index.js';
+import { type ClientRequest, type ClientResponse, type ClientTls, type DialledStream, dialRaw, requestOnce } from '../http/index.js';
 import { PODS } from '../runtime/resources.js';
 import type { KubeClient } from '../runtime/types.js';
-import { badRequest, internalError, notImplemented, type StatusError } from './status.js';
+import { type AgentFailure, agentPod, isPassingAnswer, isPassingFault, LOOK_AGAIN_MS, PATIENCE_MS } from './agent-change.js';
+import { internalError, notImplemented, type StatusError } from './status.js';
 
 export interface NodeAgentDeps {
   readonly client: KubeClient;
   readonly tls: ClientTls;
   readonly installNamespace: string;
   readonly port: number;
+  readonly clock: Clock;
 }
 
 export interface NodeAgents {
@@ -29,6 +32,8 @@ export interface NodeAgents {
   ): Promise<Result<DialledStream, StatusError>>;
 }
 
+type Ask = Pick<ClientRequest, 'method' | 'body'>;
+
 export interface Document {
   readonly type: string;
   readonly body: Buffer;
@@ -43,19 +48,6 @@ export const AGENT_CERTIFICATE_NAME = 'kubevirt.io:system:node:virt-handler';
 
 export const host = (ip: string): string => (ip.includes(':') ? `[${ip}]` : ip);
 
-/** Chooses among the agent pods of one node. Pure. */
-export function agentPod(vmi: VirtualMachineInstance, pods: readonly Pod[]): Result<Pod, StatusError> {
-  const phase = vmi.status?.phase ?? '';
-  if (phase !== 'Running' && phase !== 'Scheduled') {
-    const where = 'Unable to connect to VirtualMachineInstance because phase is';
-    return fail(badRequest(`${where} ${phase} instead of Running or Scheduled`));
-  }
-  const [pod, ...others] = pods;
-  if (!pod) return fail(badRequest(`No virt-handler on node ${vmi.status?.nodeName ?? ''} found`));
-  if (others.length > 0) return fail(badRequest(`Expected to find one Pod, found ${pods.length} Pods`));
-  return pod.status?.podIP ? ok(pod) : fail(badRequest(`virt-handler pod ${pod.metadata.name} has no address yet`));
-}
-
 /**
  * What the agent did not do. One of another version may not know a verb: that is no failure of the guest. Its reason for not serving
  * something is passed on too.
@@ -69,8 +61,31 @@ export function agentFailure(verb: string, status: number, body: Buffer): Status
 
 const UNKNOWN_PATH = /^(nothing|no stream) is served at |^404: Page Not Found|^404 page not found/;
 
-export function createNodeAgents({ client, tls, installNamespace, port }: NodeAgentDeps): NodeAgents {
-  const url = async (vmi: VirtualMachineInstance, verb: string, more?: Record<string, string>): Promise<Result<string, StatusError>> => {
+type Attempt<T> = () => Promise<Result<T, AgentFailure>>;
+
+/** Once, or until the next virt-handler answers. */
+async function patiently<T>(clock: Clock, attempt: Attempt<T>, signal?: AbortSignal): Promise<Result<T, StatusError>> {
+  const deadline = clock.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await attempt();
+    if (answer.ok) return answer;
+    const { error, passes } = answer.error;
+    if (!passes || signal?.aborted || clock.now() + LOOK_AGAIN_MS > deadline) return fail(error);
+    await sleep(clock, LOOK_AGAIN_MS, signal);
+  }
+}
+
+const refused = (verb: string, { status, body }: ClientResponse): AgentFailure => ({
+  error: agentFailure(verb, status, body),
+  passes: isPassingAnswer(status, body.toString('utf8')),
+});
+const unreached = (err: unknown, isStream: boolean): AgentFailure => ({
+  error: internalError(err instanceof KvError ? err.message : String(err)),
+  passes: isPassingFault(err, isStream),
+});
+
+export function createNodeAgents({ client, tls, installNamespace, port, clock }: NodeAgentDeps): NodeAgents {
+  const url = async (vmi: VirtualMachineInstance, verb: string, more?: Record<string, string>): Promise<Result<string, AgentFailure>> => {
     const { name = '', namespace = '' } = vmi.metadata;
     const node = vmi.status?.nodeName ?? '';
     const options = { namespace: installNamespace, labelSelector: 'kubevirt.io=virt-handler', fieldSelector: `spec.nodeName=${node}` };
@@ -81,37 +96,39 @@ export function createNodeAgents({ client, tls, installNamespace, port }: NodeAg
     const query = new URLSearchParams({ ...more, ...(vmi.metadata.uid ? { uid: vmi.metadata.uid } : {}) });
     return ok(`https://${host(found.value.status?.podIP ?? '')}:${port}${path}${query.size > 0 ? `?${query}` : ''}`);
   };
-  const failed = (err: unknown): StatusError => internalError(err instanceof KvError ? err.message : String(err));
-  const ask = async (
-    vmi: VirtualMachineInstance,
-    verb: string,
-    how: Pick<ClientRequest, 'method' | 'body'>,
-  ): Promise<Result<Document, StatusError>> => {
+  const askOnce = async (vmi: VirtualMachineInstance, verb: string, how: Ask): Promise<Result<Document, AgentFailure>> => {
     const target = await url(vmi, verb);
     if (!target.ok) return target;
     try {
-      const { status, body, headers } = await requestOnce(tls, { ...how, url: target.value, timeoutMs: SLOW_MS[verb] ?? DEFAULT_MS });
-      if (status < 200 || status >= 300) return fail(agentFailure(verb, status, body));
-      return ok({ type: headers['content-type'] ?? 'application/json', body });
+      const answer = await requestOnce(tls, { ...how, url: target.value, timeoutMs: SLOW_MS[verb] ?? DEFAULT_MS });
+      if (answer.status < 200 || answer.status >= 300) return fail(refused(verb, answer));
+      return ok({ type: answer.headers['content-type'] ?? 'application/json', body: answer.body });
     } catch (err) {
-      return fail(failed(err));
+      return fail(unreached(err, false));
     }
   };
+  const ask = (vmi: VirtualMachineInstance, verb: string, how: Ask): Promise<Result<Document, StatusError>> =>
+    patiently(clock, () => askOnce(vmi, verb, how));
   return {
     async put(vmi, verb, body) {
       const answer = await ask(vmi, verb, { method: 'PUT', body });
       return answer.ok ? undefined : answer.error;
     },
     get: (vmi, verb) => ask(vmi, verb, { method: 'GET' }),
-    async stream(vmi, verb, query, signal) {
-      const target = await url(vmi, verb, Object.fromEntries(query));
-      if (!target.ok) return target;
-      try {
-        const answer = await dialRaw(tls, { url: target.value, signal });
-        return 'socket' in answer ? ok(answer) : fail(agentFailure(verb, answer.status, answer.body));
-      } catch (err) {
-        return fail(failed(err));
-      }
-    },
+    stream: (vmi, verb, query, signal) =>
+      patiently<DialledStream>(
+        clock,
+        async () => {
+          const target = await url(vmi, verb, Object.fromEntries(query));
+          if (!target.ok) return target;
+          try {
+            const answer = await dialRaw(tls, { url: target.value, signal });
+            return 'socket' in answer ? ok(answer) : fail(refused(verb, answer));
+          } catch (err) {
+            return fail(unreached(err, true));
+          }
+        },
+        signal,
+      ),
   };
 }

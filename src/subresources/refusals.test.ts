@@ -1,10 +1,12 @@
 // Refusals that do not depend on the phase alone: drained nodes, attestation, agents that do not do what they are asked, ports of sockets.
 import { describe, expect, it } from 'vitest';
 import type { Node, VirtualMachineInstance } from '../api/index.js';
+import { KvError } from '../base/errors.js';
 import { clusterConfigOf } from '../core/config/cluster-config.js';
+import { agentPod, isPassingAnswer, isPassingFault } from './agent-change.js';
 import { checkpointRefusal, usbRefusal, vsockRefusal } from './decide-vmi.js';
 import { drainRefusal } from './migration.js';
-import { agentFailure, agentPod } from './node-agent.js';
+import { agentFailure } from './node-agent.js';
 import { certChainRefusal, measuredRefusal, sessionOptionsFault, sessionPatch, sessionRefusal, sevGateRefusal } from './sev.js';
 import type { StatusError } from './status.js';
 import { vsockQuery } from './streams.js';
@@ -119,7 +121,8 @@ describe('devices', () => {
 });
 
 describe('node agents', () => {
-  const pod = (podIP?: string) => ({ metadata: { name: 'agent' }, status: podIP ? { podIP } : {} });
+  const pod = (podIP?: string, metadata = {}) => ({ metadata: { name: 'agent', ...metadata }, status: podIP ? { podIP } : {} });
+  const GOES = { deletionTimestamp: '2026-01-01T00:00:00Z' };
   const at = (phase: string): VirtualMachineInstance =>
     ({ metadata: { name: 'test' }, status: { phase, nodeName: 'node01' } }) as unknown as VirtualMachineInstance;
   it.each([
@@ -131,13 +134,39 @@ describe('node agents', () => {
       [pod('10.0.0.1')],
       '400 Unable to connect to VirtualMachineInstance because phase is Scheduling instead of Running or Scheduled',
     ],
-    ['none', at('Running'), [], '400 No virt-handler on node node01 found'],
-    ['two', at('Running'), [pod('10.0.0.1'), pod('10.0.0.2')], '400 Expected to find one Pod, found 2 Pods'],
-    ['no address', at('Running'), [pod()], '400 virt-handler pod agent has no address yet'],
+    ['none', at('Running'), [], 'in a moment: 400 No virt-handler on node node01 found'],
+    ['two', at('Running'), [pod('10.0.0.1'), pod('10.0.0.2')], 'in a moment: 400 Expected to find one Pod, found 2 Pods'],
+    ['one that goes and its successor', at('Running'), [pod('10.0.0.1', GOES), pod('10.0.0.2')], undefined],
+    ['only one that goes', at('Running'), [pod('10.0.0.1', GOES)], undefined],
+    ['no address', at('Running'), [pod()], 'in a moment: 400 virt-handler pod agent has no address yet'],
   ])('%s', (_title, machine, pods, expected) => {
     const found = agentPod(machine, pods);
-    expect(found.ok ? undefined : brief(found.error)).toBe(expected);
+    const told = found.ok ? undefined : `${found.error.passes ? 'in a moment: ' : ''}${brief(found.error.error)}`;
+    expect(told).toBe(expected);
+    if (found.ok) expect(found.value).toBe(pods.at(-1));
   });
+
+  const fault = (code: string): KvError =>
+    new KvError('Unavailable', 'cannot reach it', { cause: Object.assign(new Error(code), { code }) });
+  it.each<[string, unknown, boolean, boolean]>([
+    ['nobody listens', fault('ECONNREFUSED'), true, true],
+    ['the address is gone', fault('EHOSTUNREACH'), true, true],
+    ['it ended meanwhile', fault('ECONNRESET'), true, false],
+    ['it does not answer', new KvError('Unavailable', 'x', { cause: new Error('no answer within 10000 ms') }), false, false],
+    ['its certificate is another’s', fault('ERR_TLS_CERT_ALTNAME_INVALID'), false, false],
+  ])('tries a stream, and a command, again when %s', (_title, err, stream, command) => {
+    expect([isPassingFault(err, true), isPassingFault(err, false)]).toEqual([stream, command]);
+  });
+
+  it.each([
+    [404, 'VMI a/b does not run on this node', true],
+    [404, 'VMI a/b with the uid u does not run on this node; try again', false],
+    [500, 'the launcher of a/b is not reachable (starting); try again', true],
+    [500, 'the process of the launcher of a/b is not known yet; try again', true],
+    [500, 'the launcher of a/b is not reachable (unresponsive); try again', false],
+    [404, 'the guest has no serial console: its socket does not exist', false],
+    [503, 'Active VNC connection. Request denied.', false],
+  ])('asks again after %i %s: %s', (status, body, expected) => expect(isPassingAnswer(status, body)).toBe(expected));
 
   it.each([
     [500, 'no', '500 Internal error occurred: unexpected return code 500 (500 Internal Server Error), message: no'],

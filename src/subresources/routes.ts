@@ -149,7 +149,13 @@ function upgradeOf({ resource, name }: SubresourceRow, streams: StreamHandlers):
 export function subresourceApi(deps: SubresourceDeps): SubresourceApi {
   const { client, log } = deps;
   const authorize = createAuthorize({ client, headers: deps.identityHeaders, log });
-  const agents = createNodeAgents({ client, tls: deps.agentTls, installNamespace: deps.installNamespace, port: deps.agentPort });
+  const agents = createNodeAgents({
+    client,
+    tls: deps.agentTls,
+    installNamespace: deps.installNamespace,
+    port: deps.agentPort,
+    clock: deps.clock,
+  });
   const handlers = objectHandlers(deps, agents);
   const groups = groupHandlers(deps);
   const streams = streamHandlers({ client, agents, authorize, metrics: deps.metrics, clock: deps.clock, log });

@@ -7,7 +7,8 @@ import { fail, ok } from '../base/result.js';
 import { clusterConfigOf } from '../core/config/cluster-config.js';
 import type { HttpRequest, HttpResponse } from '../http/index.js';
 import type { JsonPatchOperation, KubeClient, Resource } from '../runtime/types.js';
-import { agentPod, type NodeAgents } from './node-agent.js';
+import { agentPod } from './agent-change.js';
+import type { NodeAgents } from './node-agent.js';
 import { objectHandlers } from './routes.js';
 import { SUBRESOURCES } from './verbs.js';
 
@@ -69,11 +70,11 @@ function clientOf(world: World): KubeClient {
 const agents: NodeAgents = {
   put: async (machine) => {
     const pod = agentPod(machine, [{ metadata: { name: 'agent' }, status: { podIP: '10.0.0.1' } }]);
-    return pod.ok ? undefined : pod.error;
+    return pod.ok ? undefined : pod.error.error;
   },
   get: async (machine) => {
     const pod = agentPod(machine, [{ metadata: { name: 'agent' }, status: { podIP: '10.0.0.1' } }]);
-    return pod.ok ? ok({ type: 'application/json', body: Buffer.from('{}') }) : pod;
+    return pod.ok ? ok({ type: 'application/json', body: Buffer.from('{}') }) : fail(pod.error.error);
   },
   stream: async () => fail({ code: 500, reason: '', message: '' }),
 };
