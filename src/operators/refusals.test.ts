@@ -7,6 +7,8 @@ const POD = 'pods "virt-launcher-web-abcde" is forbidden';
 const refused = (message: string): KvError =>
   new KvError('Forbidden', `create pods shop/virt-launcher-web-abcde: ${message}`, { retry: 'backoff', details: { status: 403, message } });
 
+const RANGE = '; a LimitRange of namespace shop bounds this, or gives it its defaults: see kubectl describe limitrange -n shop';
+
 describe('explained', () => {
   it.each([
     [
@@ -19,15 +21,16 @@ describe('explained', () => {
       `${POD}: failed quota: strict: must specify limits.ephemeral-storage for: compute`,
       '; ResourceQuota strict of namespace shop wants this said: set it in spec.domain.resources, or make a LimitRange with defaults',
     ],
-    [
-      'a limit range',
-      `${POD}: maximum memory usage per Container is 64Mi, but limit is 80M`,
-      '; a LimitRange of namespace shop bounds this: see kubectl describe limitrange -n shop',
-    ],
+    ['a limit range', `${POD}: maximum memory usage per Container is 64Mi, but limit is 80M`, RANGE],
     [
       'a limit range of claims',
       'persistentvolumeclaims "data" is forbidden: maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi',
-      '; a LimitRange of namespace shop bounds this: see kubectl describe limitrange -n shop',
+      RANGE,
+    ],
+    [
+      'a limit that a limit range has given it',
+      'Pod "virt-launcher-web-abcde" is invalid: spec.containers[0].resources.requests: Invalid value: "416Mi": must be less than or equal to memory limit of 256Mi',
+      RANGE,
     ],
     ['anything else', `${POD}: no such service account`, ''],
   ])('adds to the server’s words what to do about them: %s', (_title, words, advice) => {

@@ -12,12 +12,13 @@ const text = {
     `raise ResourceQuota ${quota} of namespace ${namespace}, stop something else there, or ask for less; it is tried again when there is room`,
   unmet: (quota: string, namespace: string) =>
     `ResourceQuota ${quota} of namespace ${namespace} wants this said: set it in spec.domain.resources, or make a LimitRange with defaults`,
-  bounded: (namespace: string) => `a LimitRange of namespace ${namespace} bounds this: see kubectl describe limitrange -n ${namespace}`,
+  bounded: (namespace: string) =>
+    `a LimitRange of namespace ${namespace} bounds this, or gives it its defaults: see kubectl describe limitrange -n ${namespace}`,
 } as const;
 
 const EXCEEDED = /exceeded quota: ([^\s,]+), requested:/;
 const UNMET = /failed quota: ([^\s:]+): must specify/;
-const BOUNDED = /(maximum|minimum) \S+ usage per |max limit to request ratio per /;
+const BOUNDED = /(maximum|minimum) \S+ usage per |max limit to request ratio per |must be less than or equal to \S+ limit of /;
 
 /** What to do about the server's words; undefined where they are no word of a quota or a limit. */
 export function adviceFor(words: string, namespace: string): string | undefined {
