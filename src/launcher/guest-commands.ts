@@ -9,6 +9,7 @@ import { isGivenUp } from '../base/steps.js';
 import type { ExecCommand, ExecOutcome } from '../rpc/index.js';
 import type { AgentPoller } from './agent-poller.js';
 import { type ExecStatus, readExecPid, readExecStatus, readFreezeStatus } from './guest-answers.js';
+import { isUnderWay, text as migrationText } from './migration/outcome.js';
 import { Mutex } from './mutex.js';
 import type { VmRecord } from './report.js';
 import type { Reporter } from './reporter.js';
@@ -54,9 +55,17 @@ export class GuestCommands {
     this.#deps = deps;
   }
 
+  /** The guest is frozen, or may be, and it is thawed from here. */
+  get owesThaw(): boolean {
+    return this.#cancelThaw !== undefined;
+  }
+
   /** Freezes a guest that is not frozen yet. It is thawed after `thawAfterSeconds` whatever becomes of the caller; 0 = never. */
   freeze(thawAfterSeconds: number): Promise<void> {
     return this.#freezing.request(async () => {
+      const { migration, identity } = this.#deps.record;
+      // Where it goes nobody would thaw it.
+      if (isUnderWay(migration)) throw new KvError('NotReady', migrationText.underWay(identity.name), { retry: { afterMs: 5_000 } });
       const isFrozen = (await this.#freezeStatus()) === 'frozen';
       this.#dropThaw();
       if (!isFrozen) await this.#freezeNow();

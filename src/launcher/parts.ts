@@ -117,14 +117,14 @@ export function buildParts(ctx: Ctx, setup: LauncherSetup): Parts {
   const sources = { options, env, verbosity, libvirtVersion: () => setup.libvirt.version() };
   const hooks = hooksOf(ctx, options);
   const manager = new DomainManager({ ...shared, metrics, ...hooks, run, dhcp, qemuLogDir: layout.qemuLogDir, sources });
-  const source = new MigrationSource({ ...shared, manager, ...sourceFacts(setup) });
+  const source: MigrationSource = new MigrationSource({ ...shared, manager, owesThaw: () => guest.owesThaw, ...sourceFacts(setup) });
   const lifecycle = new Lifecycle({ ...shared, manager, agent, stayHere: () => source.giveUp() });
   const target: MigrationTarget = new MigrationTarget({
     ...{ ...shared, manager, lifecycle, run, sources, dhcp, ...hooks },
     ...{ podName: env.POD_NAME, qemuLogDir: layout.qemuLogDir },
     catchUp: async () => void (listener.targets && (await catchUp(listener.targets, session))),
   });
-  const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain });
+  const guest: GuestCommands = new GuestCommands({ ctx, agent, record, reporter, session, domain });
   credentials = new AccessCredentials({ ctx, agent, files: new GuestFiles({ agent, guest, domain }), record, reporter });
   listener.targets = { ctx, domain, record, reporter, notifier, agent, source, target };
   const inspection = inspectionOf(setup, { ...shared, agent, source });

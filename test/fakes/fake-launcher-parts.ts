@@ -103,6 +103,7 @@ export async function fakeLauncherParts(prepare: () => Promise<PreparedDomain> =
     manager,
     libvirtVersion: () => libvirt.version(),
     mode: 'session',
+    owesThaw: () => guest.owesThaw,
     sizeOf: async () => 0n,
   });
   const target = new MigrationTarget({
@@ -114,7 +115,7 @@ export async function fakeLauncherParts(prepare: () => Promise<PreparedDomain> =
     catchUp: () => reporter.devicesChanged(),
   });
   Object.assign(listener.targets, { source, target });
-  const guest = new GuestCommands({ ctx, agent, record, reporter, session, domain: DOMAIN });
+  const guest: GuestCommands = new GuestCommands({ ctx, agent, record, reporter, session, domain: DOMAIN });
   const states = async (): Promise<string[]> => {
     await reporter.refresh();
     await notifier.flush(1000);

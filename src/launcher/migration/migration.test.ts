@@ -48,6 +48,20 @@ describe('source', () => {
     expect(parts.record.migration).toBeUndefined();
   });
 
+  it('does not move a guest that is to be thawed here', async () => {
+    for (const [command, answer] of [
+      ['guest-fsfreeze-status', 'thawed'],
+      ['guest-fsfreeze-freeze', 1],
+      ['guest-fsfreeze-thaw', 1],
+    ] as const)
+      parts.libvirt.agent.set(command, answer);
+    await parts.guest.freeze(300);
+    await expect(parts.source.start(moving(), {})).rejects.toMatchObject({ code: 'NotReady', message: expect.stringContaining('frozen') });
+    await parts.guest.unfreeze();
+    await parts.source.start(moving(), {});
+    await ended().toMatchObject({ completed: true });
+  });
+
   it('tells libvirt’s reason, and lets another migration be tried', async () => {
     parts.libvirt.failNext(URI, 'no route');
     await parts.source.start(moving(), {});
@@ -72,6 +86,7 @@ describe('source', () => {
       });
       await expect(parts.manager.sync(guestVmi())).rejects.toMatchObject({ code: 'NotReady' });
       await expect(parts.manager.syncMemory(guestVmi())).rejects.toMatchObject({ code: 'NotReady' });
+      await expect(parts.guest.freeze(300)).rejects.toMatchObject({ code: 'NotReady' });
       await expect(parts.lifecycle.reset()).rejects.toMatchObject({ code: 'Conflict' });
       parts.libvirt.migration?.resolve();
       await ended().toMatchObject({ completed: true });

@@ -32,6 +32,8 @@ export const text = {
   underWay: (name: string): string => `VM ${name} is being migrated; nothing of it can be changed until that is over`,
   here: (name: string): string => `VM ${name} runs here already; no guest can come to this pod`,
   expected: (name: string): string => `VM ${name} is to come here by a migration; it is not started a second time`,
+  frozen: (name: string): string =>
+    `the file systems of VM ${name} are frozen for a backup and are thawed from here; it can be migrated once they are`,
   notHere: (name: string): string => `VM ${name} has not arrived here`,
 } as const;
 

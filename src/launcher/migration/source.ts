@@ -32,6 +32,8 @@ export interface MigrationSourceDeps {
   readonly domain: string;
   readonly libvirtVersion: () => number;
   readonly mode: 'session' | 'system';
+  /** The guest is frozen, and this launcher will thaw it: where it goes nobody would. */
+  readonly owesThaw?: () => boolean;
   /** Bytes behind a disk; replaced in tests. */
   readonly sizeOf?: (path: string) => Promise<bigint>;
 }
@@ -72,6 +74,7 @@ export class MigrationSource {
     refuseDuringBackup(vmi);
     const options = readMigrationOptions(rawOptions);
     if (this.#isKnown(uid)) return;
+    if (this.#deps.owesThaw?.()) throw new KvError('NotReady', text.frozen(record.identity.name), { retry: { afterMs: 5_000 } });
     const state = await session.withDomain(domain, (handle) => handle.state());
     if (!state || !isAlive(state)) throw new KvError('NotFound', launcherText.noDomain(record.identity.name));
     if (this.#isKnown(uid)) return;
