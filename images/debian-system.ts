@@ -82,6 +82,7 @@ async function bootstrap(system: DebianSystem, tar: string, tag: string, log: Lo
       '--aptopt=Acquire::Check-Valid-Until "false"',
       '--aptopt=Acquire::Check-Date "false"',
       '--aptopt=APT::Install-Recommends "false"',
+      '--aptopt=Acquire::Retries "3"',
       // The kernel's install hooks would build an initramfs that nothing boots.
       ...excluded.map((path) => `--dpkgopt=path-exclude=${path}`),
       `--include=${packages.join(',')}`,

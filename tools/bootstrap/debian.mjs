@@ -12,11 +12,20 @@ export async function ensureDebianPackages(wanted, say) {
       `these Debian packages are missing: ${names}\ninstall them (sudo apt-get install ${names}) or run this command as root`,
     );
   say(`installing the Debian packages ${names}`);
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  await runVisibly('apt-get', ['update', '-q'], { env });
-  if (await runVisibly('apt-get', ['install', '-q', '-y', '-o', 'Dpkg::Use-Pty=0', '--no-install-recommends', ...missing], { env })) return;
+  await updateLists();
+  if (await installPackages(missing)) return;
   throw new Problem(`apt-get could not install ${names} (see above); install them by hand and try again`);
 }
+
+/** A mirror that fails once does not end a run. */
+const aptGet = (...args) =>
+  runVisibly('apt-get', ['-q', '-o', 'Acquire::Retries=3', ...args], { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
+
+/** A new machine has no lists. */
+export const updateLists = () => aptGet('update');
+
+/** Whether it worked. */
+export const installPackages = (names) => aptGet('install', '-y', '-o', 'Dpkg::Use-Pty=0', '--no-install-recommends', ...names);
 
 function missingPackages(wanted) {
   if (output('dpkg-query', ['--version']) === undefined) {

@@ -1,8 +1,9 @@
 // A Go that can build the local cluster's programs: a new enough one, or one that fetches the wanted toolchain by itself.
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { installPackages, updateLists } from './debian.mjs';
 import { Problem } from './problem.mjs';
-import { output, runVisibly } from './run.mjs';
+import { output } from './run.mjs';
 
 const WANTED = [1, 26];
 const TOOLCHAIN = 'go1.26.8';
@@ -13,19 +14,21 @@ const SWITCHING = [1, 21];
 export async function ensureGo(say) {
   const found = findGo();
   if (found) return found;
-  const candidate = debianCandidate();
-  if (process.getuid() === 0 && candidate && atLeast(candidate, SWITCHING)) {
-    say(`installing Debian's Go ${candidate.join('.')}`);
-    await runVisibly('apt-get', ['install', '-q', '-y', '-o', 'Dpkg::Use-Pty=0', '--no-install-recommends', 'golang-go'], {
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    });
-    const installed = findGo();
-    if (installed) return installed;
-  }
+  const installed = process.getuid() === 0 ? await installGo(say) : undefined;
+  if (installed) return installed;
   throw new Problem(
     `building the local cluster needs Go ${WANTED.join('.')} (or ${SWITCHING.join('.')} and later, which fetches ${TOOLCHAIN} itself), and there is none here.\n` +
       'Install it from https://go.dev/dl into /usr/local/go, or from Debian 13 or backports (apt-get install golang-go), and try again.',
   );
+}
+
+async function installGo(say) {
+  if (!debianCandidate()) await updateLists();
+  const candidate = debianCandidate();
+  if (!candidate || !atLeast(candidate, SWITCHING)) return undefined;
+  say(`installing Debian's Go ${candidate.join('.')}`);
+  await installPackages(['golang-go']);
+  return findGo();
 }
 
 function findGo() {
