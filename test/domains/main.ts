@@ -1,9 +1,11 @@
-// Lets libvirt judge our domains: `schema` by its schema, all architectures; `define` by its daemon with its QEMU, amd64. Prints figures and
-// what was refused; ends with 1 if anything was. Run by `npm test`.
+// Lets libvirt judge our domains: `schema` by its schema, all architectures; `define` by its daemon with its QEMU, amd64, whose description must also
+// survive being read and written. Prints figures and what was refused; ends with 1 if anything was. Run by `npm test`.
 import { join } from 'node:path';
 import { launcherRoot } from '../../images/main.js';
 import { messageOf } from '../../src/base/errors.js';
+import { parseXml, readDomain, renderDomain } from '../../src/core/converter/index.js';
 import { RECORDINGS } from '../../tools/run/oracle.js';
+import { grouped } from './grouped.js';
 import { startImageLibvirt } from './image-libvirt.js';
 import { collectSamples, type Sample } from './samples.js';
 import { validate } from './schema.js';
@@ -79,13 +81,15 @@ async function byDaemon(all: readonly Sample[]): Promise<readonly Refused[]> {
   return refused;
 }
 
-/** Undefined when libvirt takes it. */
+/** Undefined when libvirt takes it, and what it makes of it is the same after it was read and written. */
 async function define(conn: Awaited<ReturnType<typeof startImageLibvirt>>['conn'], { xml }: Sample): Promise<string | undefined> {
   try {
     const domain = await conn.defineDomain(xml);
+    const made = await domain.xml();
     await domain.undefine({ nvram: true });
     domain.close();
-    return undefined;
+    const [given, back] = [made, renderDomain(readDomain(made))].map((each) => JSON.stringify(grouped(parseXml(each))));
+    return given === back ? undefined : "libvirt's own description of it is another after it was read and written";
   } catch (err) {
     return messageOf(err);
   }

@@ -1,6 +1,7 @@
 // The model and its XML say the same, in both directions: for models made at random from the fields, and for XML that has more in it than they know.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { grouped } from '../../../test/domains/grouped.js';
 import { DOMAIN, type Domain } from './domain.js';
 import type { Codec, Field, Shape } from './domain-fields.js';
 import { domainFromXml, domainToXml, readDomain, renderDevice, renderDomain } from './domain-xml.js';
@@ -47,12 +48,6 @@ const model = (shape: Shape, depth: number): fc.Arbitrary<Record<string, unknown
     );
 
 const domains = model(DOMAIN, 5) as fc.Arbitrary<Domain>;
-
-/** Children of one kind together, where the first of them stands: the model's order. */
-function grouped(node: XmlNode): XmlNode {
-  const tags = [...new Set(node.children.map(({ tag }) => tag))];
-  return { ...node, children: tags.flatMap((tag) => node.children.filter((child) => child.tag === tag)).map(grouped) };
-}
 
 const name = fc.constantFrom(
   'type',
