@@ -19,7 +19,7 @@ export interface PodContext {
   /** Extended resource of a network attachment, by `namespace/name`; attachments without one are left out. */
   readonly networkResources?: ReadonlyMap<string, string>;
   /** Config maps of the namespace that hook sidecars name and that exist. */
-  readonly configMaps?: ReadonlySet<string>;
+  readonly configMaps?: ReadonlyMap<string, ReadonlySet<string>>;
   /** Claim that keeps TPM, UEFI variables and changed blocks across restarts, where the VMI needs one. */
   readonly backendStorageClaim?: string;
   /** Pull secret of the launcher image itself. */

@@ -167,7 +167,7 @@ describe('networks', () => {
 describe('volumes', () => {
   const pvcs = new Map([claim('fs', 'Filesystem'), claim('blk', 'Block')]);
   const withVolume = (volume: object, domain = {}): Pod =>
-    renderLauncherPod(demoVmi({ volumes: [{ name: 'v', ...volume }] }, domain), context({ pvcs, configMaps: new Set(['cm']) }));
+    renderLauncherPod(demoVmi({ volumes: [{ name: 'v', ...volume }] }, domain), context({ pvcs }));
   const shown = (pod: Pod): string[] => mountsOf(pod).slice(6);
 
   it.each([

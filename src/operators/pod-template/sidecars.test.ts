@@ -5,7 +5,15 @@ import { annotated, context, demoVmi } from './fixtures.js';
 import { renderLauncherPod } from './launcher.js';
 
 const withHooks = (...hooks: object[]): Pod =>
-  renderLauncherPod(annotated({ 'hooks.kubevirt.io/hookSidecars': JSON.stringify(hooks) }), context({ configMaps: new Set(['cm']) }));
+  renderLauncherPod(
+    annotated({ 'hooks.kubevirt.io/hookSidecars': JSON.stringify(hooks) }),
+    context({
+      configMaps: new Map([
+        ['cm', new Set(['script.sh'])],
+        ['my.scripts', new Set(['a'])],
+      ]),
+    }),
+  );
 
 function sidecar(pod: Pod, index = 0): Container {
   const found = pod.spec?.containers.find(({ name }) => name === `hook-sidecar-${index}`);
@@ -62,6 +70,65 @@ describe('what a hook sidecar sees', () => {
   });
 });
 
+describe('volumes of hook sidecars', () => {
+  const claim = { image: 'i', pvc: { name: 'root', volumePath: '/data', sharedComputePath: '/shared' } };
+  const volumeOf = (pod: Pod, path: string): object | undefined => {
+    const name = sidecar(pod).volumeMounts?.find(({ mountPath }) => mountPath === path)?.name;
+    return pod.spec?.volumes?.find((volume) => volume.name === name);
+  };
+
+  it('are there once, however many hooks use them', () => {
+    const pod = withHooks(SCRIPT, { ...SCRIPT, configMap: { ...SCRIPT.configMap, hookPath: '/usr/bin/preCloudInitIso' } });
+    expect(pod.spec?.volumes?.filter(({ name }) => name === 'cm')).toHaveLength(1);
+  });
+
+  it('do not take the place of a volume of the VMI that is called the same', () => {
+    const hooks = { 'hooks.kubevirt.io/hookSidecars': JSON.stringify([claim]) };
+    const render = (source: object): Pod =>
+      renderLauncherPod(annotated(hooks, demoVmi({ volumes: [{ name: 'root', ...source }] })), context());
+    const other = render({ emptyDisk: { capacity: '1Gi' } });
+    expect(volumeOf(other, '/data')).toMatchObject({
+      name: expect.stringMatching(/^hook-pvc-[0-9a-f]{10}$/),
+      persistentVolumeClaim: { claimName: 'root' },
+    });
+    expect(new Set(other.spec?.volumes?.map(({ name }) => name)).size).toBe(other.spec?.volumes?.length);
+  });
+
+  it.each([
+    ['my.scripts', 'a', /^hook-configmap-[0-9a-f]{10}$/],
+    ['cm', 'script.sh', /^cm$/],
+  ])('of ConfigMap %s have a name that a pod allows', (name, key, expected) => {
+    const pod = withHooks({ configMap: { name, key, hookPath: '/usr/bin/onDefineDomain' } });
+    expect(volumeOf(pod, '/usr/bin/onDefineDomain')).toMatchObject({ name: expect.stringMatching(expected), configMap: { name } });
+  });
+});
+
+describe('an entry of the annotation', () => {
+  it.each<[string, unknown, string]>([
+    ['that is no object', 'x', 'entry 0: is no object'],
+    ['that is nothing', null, 'entry 0: is no object'],
+    ['with an image that is no text', { image: 5 }, 'entry 0: image must be a text'],
+    ['with a command in one text', { image: 'i', command: '/run -v' }, 'entry 0: command must be a list of texts'],
+    ['with numbers among its arguments', { args: ['--version', 1] }, 'entry 0: args must be a list of texts'],
+    [
+      'with half a script',
+      { configMap: { name: 'cm', key: 'script.sh' } },
+      'entry 0: configMap must be an object with name, key and hookPath',
+    ],
+    ['with half a claim', { pvc: { name: 'c' } }, 'entry 0: pvc must be an object with name and volumePath'],
+  ])('%s is refused', (_, entry, message) => {
+    const broken = annotated({ 'hooks.kubevirt.io/hookSidecars': JSON.stringify([entry]) });
+    expect(() => renderLauncherPod(broken, context())).toThrow(message);
+  });
+
+  it('says nothing about what only binding plugins may', () => {
+    expect(sidecar(withHooks({ image: 'i', downwardAPI: 'device-info', plugin: 'p' }))).toMatchObject({
+      env: expect.not.arrayContaining([expect.objectContaining({ name: 'NETWORK_BINDING_PLUGIN_NAME' })]),
+      volumeMounts: [{ name: 'hook-sidecar-sockets' }],
+    });
+  });
+});
+
 it('refuses an annotation that is no list, and a script that is not there', () => {
   for (const text of ['[', '{}', '"x"']) {
     const broken = annotated({ 'hooks.kubevirt.io/hookSidecars': text });
@@ -69,5 +136,8 @@ it('refuses an annotation that is no list, and a script that is not there', () =
   }
   expect(() => withHooks({ configMap: { name: 'gone', key: 'k', hookPath: '/usr/bin/onDefineDomain' } })).toThrow(
     'configmaps "gone" not found',
+  );
+  expect(() => withHooks({ configMap: { name: 'cm', key: 'other.sh', hookPath: '/usr/bin/onDefineDomain' } })).toThrow(
+    'configmap cm has no key other.sh: a hook sidecar needs it',
   );
 });

@@ -136,8 +136,13 @@ async function withScripts(d: VmiDeps, seen: Seen): Promise<Seen> {
   const { namespace = '' } = seen.vmi.metadata;
   const names = hookConfigMaps(seen.vmi);
   if (names.length === 0) return seen;
-  const found = await Promise.all(names.map(async (name) => ((await d.client.find(CONFIG_MAPS, `${namespace}/${name}`)) ? [name] : [])));
-  return { ...seen, configMaps: new Set(found.flat()) };
+  const found = await Promise.all(
+    [...new Set(names)].map(async (name): Promise<[string, Set<string>][]> => {
+      const configMap = await d.client.find(CONFIG_MAPS, `${namespace}/${name}`);
+      return configMap ? [[name, new Set(Object.keys({ ...configMap.data, ...configMap.binaryData }))]] : [];
+    }),
+  );
+  return { ...seen, configMaps: new Map(found.flat()) };
 }
 
 /** One that ended is another when it is needed again. */

@@ -15,8 +15,8 @@ export interface Seen {
   readonly pvcs: ReadonlyMap<string, PersistentVolumeClaim>;
   /** Claim that keeps firmware variables and TPM across restarts, where the VMI needs one and it is there. */
   readonly stateClaim?: PersistentVolumeClaim | undefined;
-  /** Those that exist of the ones that hooks of the VMI name; looked up when its pod is made. */
-  readonly configMaps?: ReadonlySet<string>;
+  /** Those that exist of the ones that hooks of the VMI name, with their keys; looked up when its pod is made. */
+  readonly configMaps?: ReadonlyMap<string, ReadonlySet<string>>;
   /** VSOCK addresses of the other VMIs; for one that needs an address only. */
   readonly takenCids?: ReadonlySet<number>;
   /** CDI's DataVolumes by name, in the VMI's namespace. */

@@ -20,6 +20,7 @@ interface EnvObject {
     annotations?: Record<string, string>;
   };
   readonly spec?: { readonly hard?: Record<string, string> };
+  readonly data?: Record<string, string>;
 }
 
 interface PodParams {
@@ -64,7 +65,7 @@ function context(testCase: OracleCase, vmi: VirtualMachineInstance): PodContext 
     namespaceLabels: ofKind('Namespace')[0]?.metadata.labels ?? {},
     quotaResources: new Set(ofKind('ResourceQuota').flatMap(({ spec }) => Object.keys(spec?.hard ?? {}))),
     networkResources: new Map(attachments.filter(([, resource]) => resource !== '')),
-    configMaps: new Set(ofKind('ConfigMap').map(({ metadata }) => metadata.name)),
+    configMaps: new Map(ofKind('ConfigMap').map(({ metadata, data }) => [metadata.name, new Set(Object.keys(data ?? {}))])),
     ...(state ? { backendStorageClaim: state } : {}),
     defaultSeccomp: 'none',
   };
