@@ -5,7 +5,7 @@ import { launcherRoot } from '../../images/main.js';
 import { messageOf } from '../../src/base/errors.js';
 import { parseXml, readDomain, renderDomain } from '../../src/core/converter/index.js';
 import { RECORDINGS } from '../../tools/run/oracle.js';
-import { grouped } from './grouped.js';
+import { grouped } from '../builders/grouped.js';
 import { startImageLibvirt } from './image-libvirt.js';
 import { collectSamples, type Sample } from './samples.js';
 import { validate } from './schema.js';

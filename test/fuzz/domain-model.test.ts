@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parseXml, readDomain, renderDomain, type XmlNode } from '../../src/core/converter/index.js';
 import { RECORDINGS } from '../../tools/run/oracle.js';
 import { ROOT } from '../../tools/run/steps.js';
-import { grouped } from '../domains/grouped.js';
+import { grouped } from '../builders/grouped.js';
 
 interface Given {
   readonly name: string;

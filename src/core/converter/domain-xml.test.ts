@@ -1,7 +1,7 @@
 // The model and its XML say the same, in both directions: for models made at random from the fields, and for XML that has more in it than they know.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { grouped } from '../../../test/domains/grouped.js';
+import { grouped } from '../../../test/builders/grouped.js';
 import { DOMAIN, type Domain } from './domain.js';
 import type { Codec, Field, Shape } from './domain-fields.js';
 import { domainFromXml, domainToXml, readDomain, renderDevice, renderDomain } from './domain-xml.js';
