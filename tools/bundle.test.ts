@@ -1,6 +1,6 @@
 import type { Metafile } from 'esbuild';
 import { describe, expect, it } from 'vitest';
-import { BUNDLE_DIR, describeAll, existingProcesses } from './bundle.js';
+import { BUNDLE_DIR, describeAll, existingProcesses, packagesIn } from './bundle.js';
 
 const output = (bytes: number, ...packages: string[]): Metafile['outputs'][string] => ({
   bytes,
@@ -20,6 +20,16 @@ describe('describeAll', () => {
       { process: 'virt-api', file: `${BUNDLE_DIR}/virt-api.js`, bytes: 20, external: [] },
     ]);
   });
+});
+
+describe('packagesIn', () => {
+  it.each(['virt-launcher', 'node-labeller', 'virt-probe', 'virt-freezer', 'sidecar-shim'])(
+    'finds nothing in %s that validates API objects or speaks all of gRPC: each VM would pay for it',
+    async (process) => {
+      const heavy = /^(class-validator|class-transformer|reflect-metadata|libphonenumber-js|@grpc\/|@kubernetes\/|express)/;
+      expect((await packagesIn(process)).filter((name) => heavy.test(name))).toEqual([]);
+    },
+  );
 });
 
 describe('existingProcesses', () => {

@@ -90,6 +90,17 @@ export async function bundleOne(entry: string, outfile: string): Promise<string>
   return outfile;
 }
 
+/** The packages that parts of a process's bundle come from. */
+export async function packagesIn(process: string): Promise<string[]> {
+  const { metafile } = await build({ ...OPTIONS, entryPoints: [entryOf(process)], write: false, metafile: true });
+  const files = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.entries(inputs));
+  const names = files.flatMap(([file, { bytesInOutput }]) => {
+    const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1];
+    return name === undefined || bytesInOutput === 0 ? [] : [name];
+  });
+  return [...new Set(names)].sort();
+}
+
 /** Name, size and external packages of each bundle out of esbuild's report. */
 export function describeAll(metafile: Pick<Metafile, 'outputs'>): Bundle[] {
   return Object.entries(metafile.outputs).map(([file, output]) => {

@@ -2,7 +2,7 @@
 // Returns how the process should end; src/main exits. A guest outlives neither this process nor the pod.
 import { mkdir, rename } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { TOLD_TO_END } from '../api/index.js';
+import { TOLD_TO_END } from '../api/reasons.js';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { KvError, messageOf } from '../base/errors.js';

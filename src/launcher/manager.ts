@@ -1,7 +1,8 @@
 // The one VM of this pod: brings it to the state the node agent asks for, again and again with the same outcome. Life-cycle commands are
 // in lifecycle.ts; reports go through reporter.ts. Never talks to the cluster.
 
-import { PLUGIN_FAILED, type VirtualMachineInstance } from '../api/index.js';
+import type { VirtualMachineInstance } from '../api/index.js';
+import { PLUGIN_FAILED } from '../api/reasons.js';
 import { metaTime } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { isKvError, KvError, messageOf } from '../base/errors.js';

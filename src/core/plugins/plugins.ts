@@ -1,6 +1,7 @@
 // Plugins (plugin.kubevirt.io) as those who call their hooks need them: in which order, whether a hook is for a VMI, what its failure means, and what
 // to say of it. Pure.
-import { PLUGIN_FAILED, type Plugin, type PluginDomainHook, type PluginNodeHook, type VirtualMachineInstance } from '../../api/index.js';
+import type { Plugin, PluginDomainHook, PluginNodeHook, VirtualMachineInstance } from '../../api/index.js';
+import { PLUGIN_FAILED } from '../../api/reasons.js';
 import { KvError, messageOf } from '../../base/errors.js';
 import { evaluateCondition, type Variables } from '../cel/evaluate.js';
 import { JsonObject } from '../cel/values.js';

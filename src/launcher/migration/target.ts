@@ -1,7 +1,8 @@
 // The side to which a guest comes by a live migration. Its disks, network and sockets are made ready, then libvirt takes it in by itself; this
 // follows the arrival and tells it. A target is used once: when the guest does not come, or not whole, the launcher ends.
 import { mkdir, rm, stat, truncate } from 'node:fs/promises';
-import { PLUGIN_FAILED, type VirtualMachineInstance } from '../../api/index.js';
+import type { VirtualMachineInstance } from '../../api/index.js';
+import { PLUGIN_FAILED } from '../../api/reasons.js';
 import { metaTime, sleep } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { KvError, messageOf } from '../../base/errors.js';

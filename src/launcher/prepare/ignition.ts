@@ -1,7 +1,8 @@
 // The Ignition configuration of a guest, from its annotation into the file that QEMU shows to the firmware (the converter's step names it).
 import { mkdir, writeFile } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { ANNOTATION, type VirtualMachineInstance } from '../../api/index.js';
+import type { VirtualMachineInstance } from '../../api/index.js';
+import { ANNOTATION } from '../../api/labels.js';
 import { KvError } from '../../base/errors.js';
 import { ignitionFile } from '../../core/storage/index.js';
 

@@ -1,5 +1,5 @@
 // QEMU arguments that libvirt has no element for: Ignition data for the guest's firmware, and SeaBIOS' log.
-import { ANNOTATION } from '../../../api/index.js';
+import { ANNOTATION } from '../../../api/labels.js';
 import { FIRMWARE_LOG_PIPE, ignitionFile } from '../../storage/paths.js';
 import { type Fragment, NOTHING, type Step } from '../step.js';
 
