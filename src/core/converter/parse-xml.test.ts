@@ -71,6 +71,7 @@ describe('parseXml', () => {
     ['<a x=1/>', 'it breaks after 0 characters'],
     ['<a x="<"/>', 'it breaks after 0 characters'],
     ['<a>x & y</a>', '& stands for nothing'],
+    ['<a>]]></a>', 'there is a ]]> without <![CDATA['],
     ['<a>&copy;</a>', '&copy; stands for nothing'],
     ['<a>&constructor;</a>', '&constructor; stands for nothing'],
     ['<a>&#x110000;</a>', '&#x110000; stands for nothing'],

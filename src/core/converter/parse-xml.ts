@@ -1,6 +1,6 @@
 // Reads XML into a tree: what libvirt writes about a running domain, and what hooks make of one. No DTD, and so no entities but XML's own; comments
 // and instructions are passed over, and white space around text is layout. Anything that is not well-formed is refused. Why this is not a library's:
-// docs/adr/0012.
+// docs/adr/0012-typed-domain.md.
 import { KvError } from '../../base/errors.js';
 import type { XmlNode } from './xml.js';
 
@@ -47,13 +47,18 @@ class Reader {
   #token([, cdata, tag, attrs = '', selfClosing, closed, text]: RegExpMatchArray): void {
     const top = this.#stack.at(-1) as Open;
     if (cdata !== undefined) top.text += cdata;
-    else if (text !== undefined) top.text += this.#decode(text);
+    else if (text !== undefined) top.text += this.#words(text);
     else if (closed !== undefined) this.#close(top, closed);
     else if (tag !== undefined) {
       const opened: Open = { tag, attrs: this.#attributes(tag, attrs), children: [], text: '' };
       if (selfClosing === '') this.#stack.push(opened);
       else top.children.push(nodeOf(opened));
     }
+  }
+
+  #words(text: string): string {
+    if (text.includes(']]>')) throw this.#invalid('there is a ]]> without <![CDATA[');
+    return this.#decode(text);
   }
 
   #close(top: Open, tag: string): void {
