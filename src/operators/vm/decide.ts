@@ -78,6 +78,12 @@ function blockedStart({ vm, vmi, unfound }: Seen): Plan['failure'] {
   return unfound;
 }
 
+/** In the words that the VM uses itself: its strategy, or on and off. */
+const turned = ({ spec }: VirtualMachine, value: string): Step =>
+  spec.runStrategy
+    ? { do: 'setRunStrategy', field: 'runStrategy', value }
+    : { do: 'setRunStrategy', field: 'running', value: value !== 'Halted' };
+
 function stepOf(action: StrategyAction, seen: Seen): Step[] {
   const vmi = ownVmi(seen);
   switch (action.do) {
@@ -97,17 +103,9 @@ function stepOf(action: StrategyAction, seen: Seen): Step[] {
     case 'addStartRequest':
       return []; // part of the status, see Plan.requestStart
     case 'setRunning':
-      return [
-        seen.vm.spec.runStrategy
-          ? { do: 'setRunStrategy', field: 'runStrategy', value: 'Always' }
-          : { do: 'setRunStrategy', field: 'running', value: true },
-      ];
+      return [turned(seen.vm, 'Always')];
     case 'setRunStrategy':
-      return [
-        seen.vm.spec.running === undefined
-          ? { do: 'setRunStrategy', field: 'runStrategy', value: action.value }
-          : { do: 'setRunStrategy', field: 'running', value: action.value !== 'Halted' },
-      ];
+      return [turned(seen.vm, action.value)];
   }
 }
 
