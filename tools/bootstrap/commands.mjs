@@ -15,7 +15,7 @@ const CLUSTER = [
 ];
 const IMAGES = ['mmdebstrap', 'buildah', 'debian-archive-keyring', 'ca-certificates'];
 const HOST_TESTS = [
-  ...['libvirt0', 'libvirt-daemon', 'libvirt-daemon-driver-qemu', 'qemu-system-x86', 'qemu-utils'],
+  ...['libvirt0', 'libvirt-clients', 'libvirt-daemon', 'libvirt-daemon-driver-qemu', 'qemu-system-x86', 'qemu-utils'],
   ...['tini', 'xorriso', 'nftables', 'iproute2', 'iputils-ping', 'isc-dhcp-client', 'ndisc6', 'libxml2-utils', 'socat'],
 ];
 /** What test/e2e/clients/prepare.ts needs. */
