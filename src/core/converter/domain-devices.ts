@@ -193,7 +193,6 @@ const tpm = {
 };
 
 const balloon = { ...device, model: text, freePageReporting: onOff, stats: child({ period: int }), driver: underIommu };
-export interface DomainBalloon extends Model<typeof balloon> {}
 
 const rng = {
   ...device,

@@ -70,7 +70,7 @@ export const word = <const W extends string>(...words: readonly W[]): Attribute<
   attribute({ read: (given) => words.find((known) => known === given), write: (value) => value });
 
 const pair = (yes: string, no: string): Attribute<boolean> =>
-  attribute({ read: (given) => (given === yes ? true : given === no ? false : undefined), write: (value) => (value ? yes : no) });
+  attribute({ read: (given) => ([yes, no].includes(given) ? given === yes : undefined), write: (value) => (value ? yes : no) });
 
 export const onOff: Attribute<boolean> = pair('on', 'off');
 export const yesNo: Attribute<boolean> = pair('yes', 'no');

@@ -69,7 +69,6 @@ const sysinfo = {
   baseBoard: children(table),
   chassis: child(table),
 };
-export interface Sysinfo extends Model<typeof sysinfo> {}
 
 const acpi = { table: children({ type: word('slic', 'msdm', 'raw'), ...onlyText }) };
 export interface AcpiTables extends Model<typeof acpi> {}

@@ -50,8 +50,10 @@ export function destinationDomain(domain: Domain, vmi: VirtualMachineInstance, t
 }
 
 type Kind = 'file' | 'block';
-const kindOf = (info: PersistentVolumeClaimInfo | undefined): Kind | undefined =>
-  info?.volumeMode === undefined ? undefined : info.volumeMode === 'Block' ? 'block' : 'file';
+function kindOf(claim: PersistentVolumeClaimInfo | undefined): Kind | undefined {
+  if (claim?.volumeMode === undefined) return undefined;
+  return claim.volumeMode === 'Block' ? 'block' : 'file';
+}
 
 /** Changes the place where the data lies: behind an overlay that tracks changes it is the overlay's data store. */
 function movedDisk(disk: DomainDisk, vmi: VirtualMachineInstance, sizes: ReadonlyMap<string, bigint>): DomainDisk {
