@@ -22,6 +22,10 @@ export interface Environment {
 
 class Fault extends Error {}
 
+/** Names come from whoever wrote the expression: `constructor` is one like any other. */
+const own = <T>(table: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  table && Object.hasOwn(table, name) ? table[name] : undefined;
+
 const NUMBERS: readonly Type[] = ['int', 'uint', 'double', WHOLE];
 const ORDERED: readonly Type[] = [...NUMBERS, 'string', 'bytes', 'bool'];
 const ADDED: readonly Type[] = [...NUMBERS, 'string', 'bytes'];
@@ -162,7 +166,7 @@ class Checker {
   }
 
   private named(name: string, scope: Scope): Type {
-    const type = scope[name] ?? this.env.variables[name] ?? (TYPE_NAMES.includes(name) ? 'type' : undefined);
+    const type = own(scope, name) ?? own(this.env.variables, name) ?? (TYPE_NAMES.includes(name) ? 'type' : undefined);
     if (type !== undefined) return type;
     throw new Fault(`${name} is not declared: there is ${Object.keys(this.env.variables).join(', ')}`);
   }
@@ -178,11 +182,11 @@ class Checker {
   private called(e: Expression & { is: 'call' }, scope: Scope): Type {
     const { of, name, args } = e;
     if (of === undefined) return this.plainCall(name, args, scope);
-    const dotted = of.is === 'name' && !this.env.variables[of.name] && !scope[of.name] ? `${of.name}.${name}` : undefined;
-    if (dotted !== undefined) return this.result(this.env.functions?.[dotted], dotted, args, { scope });
+    const dotted = of.is === 'name' && !own(this.env.variables, of.name) && !own(scope, of.name) ? `${of.name}.${name}` : undefined;
+    if (dotted !== undefined) return this.result(own(this.env.functions, dotted), dotted, args, { scope });
     const type = this.typeOf(of, scope);
     if (MACROS.includes(name)) return this.comprehension(name, type, args, scope);
-    const methods = [...(METHODS[name] ?? []), ...(this.env.methods?.[name] ?? [])];
+    const methods = [...(own(METHODS, name) ?? []), ...(own(this.env.methods, name) ?? [])];
     return this.result(methods, name, args, { scope, of: [type] });
   }
 
@@ -192,7 +196,7 @@ class Checker {
       return this.types(args, scope)
         .map(() => 'type')
         .join();
-    return this.result(FUNCTIONS[name], name, args, { scope });
+    return this.result(own(FUNCTIONS, name), name, args, { scope });
   }
 
   private types(args: readonly Expression[], scope: Scope): Type[] {
