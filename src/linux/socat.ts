@@ -42,12 +42,13 @@ export function dialBySocat(address: string, { ns, timeoutMs }: DialOptions): Pr
     };
     const timer = setTimeout(() => fail(`no connection within ${timeoutMs / 1000} s`), timeoutMs);
     child.once('error', (cause) => fail('socat cannot be run; is it installed?', cause));
-    child.once('exit', () => fail(faultOf(words)));
+    // What it said last may come after its end: the end of its words counts.
+    child.stderr?.once('end', () => fail(faultOf(words)));
     child.stderr?.on('data', (chunk: Buffer) => {
       words = `${words}${chunk.toString()}`.slice(-MAX_WORDS);
       if (!words.includes(CONNECTED)) return;
       clearTimeout(timer);
-      child.stderr?.removeAllListeners('data').resume();
+      child.stderr?.removeAllListeners('data').removeAllListeners('end').resume();
       resolve(streamOf(child));
     });
   });
