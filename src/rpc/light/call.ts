@@ -5,12 +5,14 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Incoming
 import { connect as connectSocket } from 'node:net';
 import { systemClock, withDeadline } from '../../base/clock.js';
 import { type ErrorCode, isKvError, KvError } from '../../base/errors.js';
-import { Body, framed, type Headers, SESSION_MB } from './frame.js';
+import { Body, framed, type Headers, MOST_BYTES, SESSION_MB } from './frame.js';
 
 export interface CallTarget {
   readonly service: string;
   readonly method: string;
   readonly deadlineMs: number;
+  /** Of the answer; as much as the full client takes where nothing is said. */
+  readonly mostBytes?: number;
 }
 
 export interface LightAnswer {
@@ -71,6 +73,8 @@ function connectTo(socketPath: string): Link {
   return { session, greeted: promise };
 }
 
+const MEBIBYTE = 1024 * 1024;
+
 interface UnderWay {
   stream?: ClientHttp2Stream;
   isLate?: boolean;
@@ -101,7 +105,8 @@ export class LightChannel {
       if (isKvError(err)) throw err;
       // A connection that fails also cancels the stream, which names the failure as its cause.
       const cause = (err as Error).cause ?? err;
-      throw new KvError('LauncherUnreachable', `${method}: nobody answers on ${this.#socketPath}`, { cause });
+      const what = underWay.stream ? 'the peer hung up before it had answered' : 'nobody answers';
+      throw new KvError('LauncherUnreachable', `${method}: ${what} on ${this.#socketPath}`, { cause });
     }
   }
 
@@ -110,7 +115,7 @@ export class LightChannel {
     await greeted;
     if (underWay.isLate) throw new Error('the call was given up before it began');
     underWay.stream = session.request(requestHeaders(target));
-    return exchange(underWay.stream, `${target.method} on ${this.#socketPath}`, message);
+    return exchange(underWay.stream, `${target.method} on ${this.#socketPath}`, message, target.mostBytes);
   }
 
   #open(): Link {
@@ -127,9 +132,9 @@ export class LightChannel {
   }
 }
 
-function exchange(stream: ClientHttp2Stream, where: string, message: Buffer): Promise<LightAnswer> {
+function exchange(stream: ClientHttp2Stream, where: string, message: Buffer, mostBytes = MOST_BYTES): Promise<LightAnswer> {
   return new Promise((resolve, reject) => {
-    const body = new Body();
+    const body = new Body(mostBytes);
     let trailer: Headers = {};
     const keep = (headers: IncomingHttpHeaders): void => {
       // The last ones count: a call that fails at once has its status among the first.
@@ -138,7 +143,7 @@ function exchange(stream: ClientHttp2Stream, where: string, message: Buffer): Pr
     stream.on('response', keep);
     stream.on('trailers', keep);
     stream.on('data', (chunk: Buffer) => {
-      if (!body.add(chunk)) stream.destroy(new KvError('Invalid', `${where}: the answer has no end`));
+      if (!body.add(chunk)) stream.destroy(new KvError('Invalid', `${where}: the answer is larger than ${mostBytes / MEBIBYTE} MiB`));
     });
     stream.on('error', reject);
     stream.on('aborted', () => reject(new Error('the peer took the call back')));

@@ -5,8 +5,8 @@ import { KvError } from '../../base/errors.js';
 export type Headers = Readonly<Record<string, string>>;
 
 const PREFIX = 5;
-// As much as the full client takes; a peer that sends without end must not fill our memory.
-const MOST_BYTES = 64 * 1024 * 1024;
+/** As much as the full client takes; a peer that sends without end must not fill our memory. */
+export const MOST_BYTES = 64 * 1024 * 1024;
 /** Room of a connection for what it has under way: the largest message, there and back. */
 export const SESSION_MB = 128;
 
@@ -26,13 +26,18 @@ function unframed(body: Buffer): Buffer {
 /** Keeps the pieces of a body until it is whole. */
 export class Body {
   readonly #chunks: Buffer[] = [];
+  readonly #most: number;
   #total = 0;
 
-  /** False once there is more than anybody sends. */
+  constructor(most = MOST_BYTES) {
+    this.#most = most;
+  }
+
+  /** False once there is more than there may be. */
   add(chunk: Buffer): boolean {
     this.#chunks.push(chunk);
     this.#total += chunk.length;
-    return this.#total <= MOST_BYTES;
+    return this.#total <= this.#most;
   }
 
   message(): Buffer {

@@ -20,11 +20,17 @@ const INFO_SERVICE = 'kubevirt.hooks.info.Info';
 const DOMAIN_HOOK_SERVICE = 'kubevirt.hooks.plugins.v1alpha1.DomainHookService';
 const NODE_HOOK_SERVICE = 'kubevirt.hooks.plugins.v1alpha1.NodeHookService';
 
+/** As much as gRPC's libraries take unless told otherwise: a domain is a thousandth of it. */
+const MOST_ANSWER = 4 * 1024 * 1024;
+
 // Messages of one name are the same in all versions; later versions only have more of them.
 const callbacks = (version: HookVersion): string => `kubevirt.hooks.${version}.Callbacks`;
 
 export async function askInfo(socketPath: string, deadlineMs: number): Promise<InfoResult> {
-  const { message } = await callOnce({ socketPath, service: INFO_SERVICE, method: 'Info', deadlineMs }, Buffer.alloc(0));
+  const { message } = await callOnce(
+    { socketPath, service: INFO_SERVICE, method: 'Info', deadlineMs, mostBytes: MOST_ANSWER },
+    Buffer.alloc(0),
+  );
   return decodeMessage('InfoResult', message, PACKAGES.hooksInfo) as unknown as InfoResult;
 }
 
@@ -38,7 +44,7 @@ export interface HookCall<M extends HookMethod> {
 export async function callHook<M extends HookMethod>(call: HookCall<M>, request: HookRequest<M>): Promise<HookResult<M>> {
   const { version, method } = call;
   const { message } = await callOnce(
-    { ...call, service: callbacks(version) },
+    { ...call, service: callbacks(version), mostBytes: MOST_ANSWER },
     encodeMessage(`${method}Params`, request as Values, PACKAGES.hooks),
   );
   return decodeMessage(`${method}Result`, message, PACKAGES.hooks) as unknown as HookResult<M>;
@@ -49,14 +55,14 @@ export async function mutateDomain(
   deadlineMs: number,
   request: Input<MutateDomainRequest>,
 ): Promise<MutateDomainResponse> {
-  const target = { socketPath, service: DOMAIN_HOOK_SERVICE, method: 'MutateDomain', deadlineMs };
+  const target = { socketPath, service: DOMAIN_HOOK_SERVICE, method: 'MutateDomain', deadlineMs, mostBytes: MOST_ANSWER };
   const { message } = await callOnce(target, encodeMessage('MutateDomainRequest', request as Values, PACKAGES.plugins));
   return decodeMessage('MutateDomainResponse', message, PACKAGES.plugins) as unknown as MutateDomainResponse;
 }
 
 /** Tells a plugin's service of the node what happens to a VM; resolves when it has done its part. */
 export async function executeNodeHook(socketPath: string, deadlineMs: number, request: Input<ExecuteNodeHookRequest>): Promise<void> {
-  const target = { socketPath, service: NODE_HOOK_SERVICE, method: 'ExecuteNodeHook', deadlineMs };
+  const target = { socketPath, service: NODE_HOOK_SERVICE, method: 'ExecuteNodeHook', deadlineMs, mostBytes: MOST_ANSWER };
   await callOnce(target, encodeMessage('ExecuteNodeHookRequest', request as Values, PACKAGES.plugins));
 }
 
