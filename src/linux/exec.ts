@@ -1,6 +1,6 @@
 // Runs one command and returns what it printed. Every other file of this room and the launcher go through here, so that
 // a failing tool always says which command failed and why. Never runs a shell; never inherits stdin.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import type { Ctx } from '../base/context.js';
 import { KvError } from '../base/errors.js';
 import { atStep } from '../base/steps.js';
@@ -10,6 +10,8 @@ export interface ExecOptions {
   readonly input?: string;
   /** Killed (SIGKILL) after this long; default 30 s. */
   readonly timeoutMs?: number;
+  /** For programs that are not ours: whatever they started is killed with them. */
+  readonly killsAll?: boolean;
 }
 
 export interface ExecResult {
@@ -38,7 +40,7 @@ export async function run(ctx: Ctx, file: string, args: readonly string[], optio
   atStep(`running ${file}`);
   if (ctx.signal.aborted) throw new KvError('Timeout', `did not run '${command}': the process is stopping`);
   const timeout = AbortSignal.timeout(timeoutMs);
-  const ended = await start(file, args, options.input, AbortSignal.any([ctx.signal, timeout])).catch((err: unknown) => {
+  const ended = await start(file, args, options, AbortSignal.any([ctx.signal, timeout])).catch((err: unknown) => {
     throw new KvError('Internal', `cannot run '${command}': is ${file} installed?`, { cause: err });
   });
   if (ended.code === 0) return { stdout: ended.stdout, stderr: ended.stderr };
@@ -49,12 +51,10 @@ export async function run(ctx: Ctx, file: string, args: readonly string[], optio
   });
 }
 
-function start(file: string, args: readonly string[], input: string | undefined, signal: AbortSignal): Promise<Ended> {
+function start(file: string, args: readonly string[], { input, killsAll = false }: ExecOptions, signal: AbortSignal): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(file, args, { stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
-    const kill = (): void => {
-      child.kill('SIGKILL');
-    };
+    const child = spawn(file, args, { stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'], detached: killsAll });
+    const kill = (): void => killTree(child, killsAll);
     signal.addEventListener('abort', kill, { once: true });
     const out = collect(child.stdout, kill);
     const err = collect(child.stderr, kill);
@@ -70,6 +70,23 @@ function start(file: string, args: readonly string[], input: string | undefined,
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });
+}
+
+/** What it started may go on, and keeps the pipes open: nobody waits for their end any more. */
+function killTree(child: ChildProcess, killsAll: boolean): void {
+  if (!killsAll || child.pid === undefined) child.kill('SIGKILL');
+  else killGroup(child.pid);
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (err) {
+    // All of it has ended by itself.
+    if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
+  }
 }
 
 function collect(stream: NodeJS.ReadableStream | null, tooMuch: () => void): () => string {

@@ -14,7 +14,7 @@ export interface HookAnswers {
 }
 
 export interface SidecarIdentity {
-  /** Versions it announces; it serves each of them. */
+  /** Versions it announces; it serves each of them that there is. */
   readonly versions: readonly string[];
   readonly name?: string;
   readonly priority?: number;
@@ -54,7 +54,7 @@ export async function fakeHookSidecar(
   server.addService(serviceOf('hooks-info', ['kubevirt', 'hooks', 'info', 'Info']).service, {
     Info: reply(false, () => ({ name, versions, hookPoints })),
   });
-  for (const version of versions) {
+  for (const version of versions.filter((each) => each.startsWith('v1alpha'))) {
     const { service } = serviceOf(`hooks-${version}`, ['kubevirt', 'hooks', version, 'Callbacks']);
     const served = calls.filter(([method]) => method in service);
     server.addService(service, Object.fromEntries(served.map(([method, work]) => [method, reply(hangs, work)])));

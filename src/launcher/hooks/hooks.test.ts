@@ -1,6 +1,6 @@
 // Hook sidecars on real sockets: found, asked in order, and named when they are missing, refuse, hang or answer nonsense.
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guest } from '../../../test/builders/domain.js';
@@ -39,6 +39,8 @@ const adding =
   ({ domainXML }) => ({ domainXML: Buffer.from(domainXML.toString().replace('</name>', `</name><${what}/>`)) });
 const define = async (wanted: number): Promise<string | undefined> => (await hooksOf(wanted).onDefineDomain(domain, vmi))?.xml;
 
+const answering = (xml: string): HookAnswers => ({ OnDefineDomain: () => ({ domainXML: Buffer.from(xml) }) });
+
 describe('OnDefineDomain', () => {
   it.each(['v1alpha1', 'v1alpha2', 'v1alpha3'])('%s: gets domain and VMI, gives back a domain', async (version) => {
     const seen: unknown[] = [];
@@ -62,6 +64,37 @@ describe('OnDefineDomain', () => {
     expect(await define(2)).toContain('</name><low/><high/>');
   });
 
+  it.each([
+    [-5, 0, '<first/><second/>'],
+    [0, -5, '<second/><first/>'],
+    [3, 3, '<second/><first/>'],
+  ])('asks by priorities, also those below zero: %s and %s', async (first, second, expected) => {
+    await sidecar(0, { versions: ['v1alpha1'], name: 'a', priority: first }, { OnDefineDomain: adding('first') });
+    await sidecar(1, { versions: ['v1alpha3'], name: 'b', priority: second }, { OnDefineDomain: adding('second') });
+    // Each writes right behind the name: who was asked last comes first.
+    expect(await define(2)).toContain(`</name>${expected}`);
+  });
+
+  it('speaks the newest version that both know with each', async () => {
+    await sidecar(0, { versions: ['v1alpha1', 'v1alpha2', 'v9'], name: 'a' }, { OnDefineDomain: adding('two') });
+    await sidecar(1, { versions: ['v1alpha2', 'v1alpha1', 'v1alpha3'], name: 'b' }, { OnDefineDomain: adding('three') });
+    expect(await define(2)).toContain('<three/><two/>');
+  });
+
+  it('tells of a sidecar that dies while it is asked, and goes on with the one that took its place', async () => {
+    const hooks = hooksOf(1);
+    const die = await sidecar(0, { versions: ['v1alpha2'], name: 'mortal' }, { OnDefineDomain: adding('x'), hangs: true });
+    const asked = hooks.onDefineDomain(domain, vmi);
+    await expect.poll(() => hooks.waitingFor).toContain('OnDefineDomain');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    die();
+    await expect(asked).rejects.toThrow(
+      /^hook sidecar hook-sidecar-0 \(mortal\) failed at OnDefineDomain: .*the peer hung up before it had answered/,
+    );
+    await sidecar(0, { versions: ['v1alpha2'], name: 'heir' }, { OnDefineDomain: adding('x') });
+    expect((await hooks.onDefineDomain(domain, vmi))?.xml).toContain('<x/>');
+  });
+
   it('changes nothing where nobody wants to', async () => {
     await sidecar(0, { versions: ['v1alpha3'] }, { Shutdown: () => ({}) });
     expect(await define(1)).toBeUndefined();
@@ -81,6 +114,16 @@ describe('OnDefineDomain', () => {
     ['hangs', { OnDefineDomain: adding('x'), hangs: true }, 'Timeout', 'no answer on'],
     ['answers nonsense', { OnDefineDomain: () => ({ domainXML: Buffer.from('hello') }) }, 'Internal', 'it begins with "hello"'],
     ['answers nothing', { OnDefineDomain: () => ({}) }, 'Internal', 'gave back no domain'],
+    ['answers too much', answering(`<domain>${' '.repeat(5 * 1024 * 1024)}</domain>`), 'Internal', 'larger than 4 MiB'],
+    ['answers a document type', answering('<!DOCTYPE domain [<!ENTITY a "b">]><domain/>'), 'Internal', 'it begins with'],
+    [
+      'declares entities after all',
+      answering('<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "b">]><domain>&a;</domain>'),
+      'Internal',
+      'cannot be read',
+    ],
+    ['nests without end', answering(`<domain>${'<a>'.repeat(200_000)}`), 'Internal', 'does not end'],
+    ['forgets the name', answering('<domain type="kvm"/>'), 'Internal', 'changed the name of the domain from vm to nothing'],
   ])('names a sidecar that %s, and the step', async (_, answers, code, message) => {
     await sidecar(0, { versions: ['v1alpha2'], name: 'smbios' }, answers);
     await expect(define(1)).rejects.toMatchObject({
@@ -117,6 +160,20 @@ describe('the search', () => {
     const mute = createServer(() => undefined).listen(join(directory, 'hook-sidecar-0', 'mute.sock'));
     cleanups.push(() => mute.close());
     await expect(define(1)).rejects.toMatchObject({ message: expect.stringMatching(/hook-sidecar-0: it does not answer on .*mute.sock/) });
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['speaks another protocol', (socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\n')],
+    ['sends without end', (socket) => void socket.on('error', () => undefined).write(Buffer.alloc(1024 * 1024, 'x'))],
+    ['hangs up', (socket) => void socket.destroy()],
+  ])('names one that %s', async (_, answer) => {
+    await mkdir(join(directory, 'hook-sidecar-0'));
+    const strange = createServer(answer).listen(join(directory, 'hook-sidecar-0', 'strange.sock'));
+    cleanups.push(() => strange.close());
+    await expect(define(1)).rejects.toMatchObject({
+      code: 'NotReady',
+      message: expect.stringMatching(/hook-sidecar-0: it does not answer on .*strange.sock/),
+    });
   });
 
   it('refuses a version that nobody speaks', async () => {

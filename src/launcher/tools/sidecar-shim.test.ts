@@ -43,11 +43,11 @@ async function script(name: string, body: string, mode = 0o755): Promise<void> {
 
 const socket = (): string => join(directory, 'hooks', 'hook-sidecar-0', 'shim.sock');
 
-async function shim(version: HookVersion = 'v1alpha3'): Promise<HookSidecars> {
+async function shim(version: HookVersion = 'v1alpha3', scriptMs = 10_000): Promise<HookSidecars> {
   const ended = (): void => {
     ends += 1;
   };
-  server = await runShim({ ctx, run, path: `/nowhere:${bin}`, socketPath: socket(), ended }, version);
+  server = await runShim({ ctx, run, path: `/nowhere:${bin}`, socketPath: socket(), ended, scriptMs }, version);
   return new HookSidecars(ctx, 1, join(directory, 'hooks'));
 }
 
@@ -107,6 +107,41 @@ cat $tempFile; rm $tempFile`;
   ])('%s are reported', async (_, body, message) => {
     await script('onDefineDomain', body);
     await expect((await shim()).onDefineDomain(domain, vmi)).rejects.toThrow(message);
+  });
+});
+
+describe('programs that cannot be run', () => {
+  it.each([['for want of an interpreter', '#!/no/such/interpreter\n', 'the program in its first line (#!) is not in this image']])(
+    '%s',
+    async (_, content, message) => {
+      await writeFile(join(bin, 'onDefineDomain'), content, { mode: 0o755 });
+      await expect((await shim()).onDefineDomain(domain, vmi)).rejects.toThrow(message);
+    },
+  );
+
+  it('as the VMI is too large for arguments', async () => {
+    await script('onDefineDomain', 'echo "$4"');
+    const large = guest({ annotations: { notes: 'x'.repeat(140_000) } });
+    await expect((await shim()).onDefineDomain(domain, large)).rejects.toThrow('larger than the 128 KiB');
+  });
+
+  it('a directory is none: that is what is there without the key of the ConfigMap', async () => {
+    await mkdir(join(bin, 'onDefineDomain'));
+    const hooks = await shim();
+    expect((await askInfo(socket(), 1000)).hookPoints.map(({ name }) => name)).toEqual(['Shutdown']);
+    expect(await hooks.onDefineDomain(domain, vmi)).toBeUndefined();
+  });
+});
+
+describe('programs that do not come to an end', () => {
+  it.each([
+    ['in time', 'exec sleep 60', 'had not ended after 0.3 s and was killed'],
+    ['as what they started does not', 'sleep 61', 'had not ended after 0.3 s and was killed'],
+    ['of what they print', 'yes', 'was killed: it printed too much'],
+  ])('%s', async (_, body, message) => {
+    await script('onDefineDomain', body);
+    const hooks = await shim('v1alpha3', message.includes('0.3') ? 300 : 10_000);
+    await expect(hooks.onDefineDomain(domain, vmi)).rejects.toThrow(message);
   });
 });
 
