@@ -61,12 +61,15 @@ export class LibvirtDaemon {
     return this.#lastMessage;
   }
 
-  /** Resolves when the daemon's socket is there; connecting to it waits until its drivers are ready. */
-  async start(): Promise<void> {
+  /**
+   * Resolves when the daemon's socket is there; connecting to it waits until its drivers are ready. `meanwhile` begins when the daemon does, for work
+   * that takes our own processor, and is waited for.
+   */
+  async start(meanwhile: () => Promise<void> = async () => undefined): Promise<void> {
     await writeConfig(this.#options);
     await restoreCapabilities(this.#ctx, this.#options.recordedCapabilities, this.#options.layout.capabilitiesCacheDir);
     this.#spawn();
-    await this.#socketAppears();
+    await Promise.all([this.#socketAppears(), meanwhile()]);
   }
 
   #spawn(): void {

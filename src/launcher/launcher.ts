@@ -7,7 +7,8 @@ import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import { KvError, messageOf } from '../base/errors.js';
 import { EMPTY_DISKS_DIR, LAUNCHER_INIT_SOCKET, LAUNCHER_SOCKET, SOCKETS_DIR, serialLog, vmiPrivateDir } from '../core/storage/paths.js';
-import { serveCmd } from '../rpc/index.js';
+import type { Libvirt } from '../libvirt/index.js';
+import { type RpcServer, serveCmd } from '../rpc/index.js';
 import { hasCrashed } from './domain-state.js';
 import { aborted, farewell, waitForEnd, within } from './ending.js';
 import type { LauncherOptions } from './options.js';
@@ -44,14 +45,18 @@ async function makeDirs({ uid }: LauncherOptions): Promise<void> {
 }
 
 /** Brings up libvirt and publishes the command socket: from now on the node agent finds us. */
-async function bringUp(ctx: Ctx, parts: Parts): Promise<() => Promise<void>> {
+async function bringUp(ctx: Ctx, parts: Parts, libvirt: Libvirt): Promise<() => Promise<void>> {
   const begin = ctx.now();
-  const libvirt = parts.daemon.start().then(() => within(ctx, CONNECT_MS, 'connecting to libvirt', parts.session.open()));
-  // Told below; meanwhile nobody else listens to it.
-  libvirt.catch(() => undefined);
   // First: as soon as the node agent sees the command socket it sets up the network, and brings sockets for that.
   await parts.dhcp.listen();
-  const [server] = await Promise.all([serveCmd(LAUNCHER_INIT_SOCKET, parts.handlers), libvirt]);
+  const serving = Promise.withResolvers<RpcServer>();
+  await parts.daemon.start(async () => {
+    serving.resolve(await serveCmd(LAUNCHER_INIT_SOCKET, parts.handlers));
+    // Loads the library, while the daemon loads it too.
+    libvirt.version();
+  });
+  await within(ctx, CONNECT_MS, 'connecting to libvirt', parts.session.open());
+  const server = await serving.promise;
   await rename(LAUNCHER_INIT_SOCKET, LAUNCHER_SOCKET);
   parts.session.warmUp();
   ctx.log.info({ ms: ctx.now() - begin }, 'Ready for commands');
@@ -142,7 +147,7 @@ export async function runLauncher(ctx: Ctx, setup: LauncherSetup, signals: Signa
   let closeServer: (() => Promise<void>) | undefined;
   try {
     await makeDirs(options);
-    closeServer = await Promise.race([bringUp(ctx, parts), aborted(signals.terminate).then(() => undefined)]);
+    closeServer = await Promise.race([bringUp(ctx, parts, setup.libvirt), aborted(signals.terminate).then(() => undefined)]);
     if (options.simulateCrash) throw new KvError('Terminal', 'virt-launcher was told to crash by --simulate-crash');
     const outcome = await lifeOf(ctx, parts, options, signals);
     if (outcome.exitCode === 0 || outcome.lastWords !== undefined) return outcome;

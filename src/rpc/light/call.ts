@@ -1,11 +1,12 @@
 // Unary gRPC calls over a unix socket by Node's own HTTP/2, for processes that must stay small. Gives the answer's bytes and trailing headers;
 // errors are the KvErrors the full client (../channel.ts) gives. Never retries.
 import type { Buffer } from 'node:buffer';
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import { systemClock, withDeadline } from '../../base/clock.js';
 import { type ErrorCode, isKvError, KvError } from '../../base/errors.js';
 import { Body, framed, type Headers, MOST_BYTES, SESSION_MB } from './frame.js';
+import { http2 } from './http2.js';
 
 export interface CallTarget {
   readonly service: string;
@@ -60,7 +61,7 @@ interface Link {
 }
 
 function connectTo(socketPath: string): Link {
-  const session = connect('http://localhost', { createConnection: () => connectSocket(socketPath), maxSessionMemory: SESSION_MB });
+  const session = http2().connect('http://localhost', { createConnection: () => connectSocket(socketPath), maxSessionMemory: SESSION_MB });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   session.once('remoteSettings', () => resolve());
   session.once('error', reject);

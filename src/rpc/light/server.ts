@@ -1,9 +1,10 @@
 // A gRPC server of unary calls on a unix socket by Node's own HTTP/2, for processes that must stay small: launchers, of which a node runs one for
 // each VM, and hook sidecars. Speaks no TLS, no compression and no streams, and trusts whoever may open its socket. Counterpart of ./call.ts.
 import type { Buffer } from 'node:buffer';
-import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { KvError, messageOf } from '../../base/errors.js';
 import { Body, framed, type Headers, SESSION_MB } from './frame.js';
+import { http2 } from './http2.js';
 
 /** How long the caller waits for the answer; undefined when it does not say. */
 export interface LightCall {
@@ -86,7 +87,7 @@ async function serve(handlers: Readonly<Record<string, LightHandler>>, stream: S
 /** `handlers` by path: "/package.Service/Method". Fails when the path is taken. */
 export function serveLight(socketPath: string, handlers: Readonly<Record<string, LightHandler>>): Promise<LightServer> {
   const sessions = new Set<ServerHttp2Session>();
-  const server = createServer({ settings: { maxConcurrentStreams: MOST_CALLS }, maxSessionMemory: SESSION_MB });
+  const server = http2().createServer({ settings: { maxConcurrentStreams: MOST_CALLS }, maxSessionMemory: SESSION_MB });
   server.on('session', (session) => {
     sessions.add(session);
     // A peer that breaks the rules loses its connection; there is nobody else who could act on it.
