@@ -54,6 +54,16 @@ describe('sync', () => {
     ]);
   });
 
+  it('names whoever changed a domain that libvirt refuses', async () => {
+    const cel = { expression: 'Domain{Title: "x"}' };
+    const pluginsJson = Buffer.from(JSON.stringify([{ metadata: { name: 'p' }, spec: { domainHooks: [{ cel }] } }]));
+    parts.libvirt.failNext('define', 'unsupported configuration');
+    await expect(parts.manager.sync(vmi, { pluginsJson })).rejects.toMatchObject({
+      code: 'Libvirt',
+      message: expect.stringMatching(/unsupported configuration.*This is the domain as plugin p, domain hook 0 left it/),
+    });
+  });
+
   it('runs one at a time', async () => {
     await Promise.all([parts.manager.sync(vmi), parts.manager.sync(vmi)]);
     expect(calls('define', 'create')).toEqual(['define', 'create']);

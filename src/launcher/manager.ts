@@ -13,7 +13,7 @@ import type { VmiOptions } from '../rpc/index.js';
 import type { DhcpServers } from './dhcp/server.js';
 import { isAlive } from './domain-state.js';
 import type { DownwardMetrics } from './downward-metrics/downward-metrics.js';
-import { applyHooks } from './hooks/apply.js';
+import { applyHooks, namingHooks } from './hooks/apply.js';
 import type { Hooks } from './hooks/hooks.js';
 import { pluginHooks, pluginsOf } from './hooks/plugins.js';
 import { plugHostDevices, readLive, type Update, updateDevices, updateMemory, updateVcpus, withKnownTargets } from './live-update.js';
@@ -118,16 +118,16 @@ export class DomainManager {
     const made = await prepare(ctx, { run, sources, ...(hooks ? { hooks } : {}) }, vmi, sent);
     const warn = (message: string): void => reporter.warn(PLUGIN_FAILED, message);
     const plugins = pluginHooks(ctx, { vmi, plugins: pluginsOf(sent?.pluginsJson), context: 'Boot', warn });
-    const { prepared, undoings } = await applyHooks({ hooks, plugins }, made, vmi);
+    const { prepared, undoings, changedBy } = await applyHooks({ hooks, plugins }, made, vmi);
     record.undoings = undoings;
     const served = servedInterfaces(vmi, prepared.interfaces);
     await dhcp.serve(vmi, served, readResolvConf);
     const readyAt = ctx.now();
     ctx.log.debug({ xml: prepared.xml }, 'Defining the domain');
-    const handle = await session.connection.defineDomain(prepared.xml);
+    const handle = await namingHooks(changedBy, () => session.connection.defineDomain(prepared.xml));
     const definedAt = ctx.now();
     try {
-      await this.#create(handle, vmi, prepared);
+      await namingHooks(changedBy, () => this.#create(handle, vmi, prepared));
     } finally {
       handle.close();
     }

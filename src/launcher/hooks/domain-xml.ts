@@ -8,6 +8,8 @@ export interface HookedDomain {
   /** As the hook wrote it: libvirt gets every character of it. */
   readonly xml: string;
   readonly domain: DomainModel;
+  /** Who made it another than it was, in the order in which they were asked. */
+  readonly changedBy?: readonly string[];
 }
 
 function withAllTables(sysinfo: DomainModel['sysinfo']): DomainModel['sysinfo'] {
@@ -20,6 +22,12 @@ const openClosed = (xml: string): string => xml.replace(/<([\w:.-]+)((?:\s+[\w:.
 
 export const domainForHooks = (domain: DomainModel): string =>
   openClosed(renderDomain({ ...domain, sysinfo: withAllTables(domain.sysinfo) }));
+
+/** The domain as one more has left it. */
+export const changedOnce = (after: HookedDomain, before: Pick<HookedDomain, 'xml' | 'changedBy'>, by: string): HookedDomain => ({
+  ...after,
+  changedBy: [...(before.changedBy ?? []), ...(after.xml === before.xml.trim() ? [] : [by])],
+});
 
 const SHOWN = 60;
 

@@ -95,6 +95,12 @@ describe('OnDefineDomain', () => {
     expect((await hooks.onDefineDomain(domain, vmi))?.xml).toContain('<x/>');
   });
 
+  it('remembers who changed it, not who gave it back as it was', async () => {
+    await sidecar(0, { versions: ['v1alpha1'], name: 'a' }, { OnDefineDomain: ({ domainXML }) => ({ domainXML }) });
+    await sidecar(1, { versions: ['v1alpha1'], name: 'b' }, { OnDefineDomain: adding('x') });
+    expect((await hooksOf(2).onDefineDomain(domain, vmi))?.changedBy).toEqual(['hook sidecar hook-sidecar-1 (b)']);
+  });
+
   it('changes nothing where nobody wants to', async () => {
     await sidecar(0, { versions: ['v1alpha3'] }, { Shutdown: () => ({}) });
     expect(await define(1)).toBeUndefined();
@@ -114,7 +120,6 @@ describe('OnDefineDomain', () => {
     ['hangs', { OnDefineDomain: adding('x'), hangs: true }, 'Timeout', 'no answer on'],
     ['answers nonsense', { OnDefineDomain: () => ({ domainXML: Buffer.from('hello') }) }, 'Internal', 'it begins with "hello"'],
     ['answers nothing', { OnDefineDomain: () => ({}) }, 'Internal', 'gave back no domain'],
-    ['answers too much', answering(`<domain>${' '.repeat(5 * 1024 * 1024)}</domain>`), 'Internal', 'larger than 4 MiB'],
     ['answers a document type', answering('<!DOCTYPE domain [<!ENTITY a "b">]><domain/>'), 'Internal', 'it begins with'],
     [
       'declares entities after all',
@@ -132,6 +137,12 @@ describe('OnDefineDomain', () => {
       message: expect.stringMatching(new RegExp(`^hook sidecar hook-sidecar-0 \\(smbios\\) failed at OnDefineDomain: .*${message}`)),
     });
   });
+});
+
+it('takes no more from a sidecar than a domain can be', async () => {
+  await sidecar(0, { versions: ['v1alpha2'] }, answering(`<domain>${' '.repeat(5 * 1024 * 1024)}</domain>`));
+  const patient = new HookSidecars(ctx, 1, directory, { ...TIMES, callMs: 5_000 });
+  await expect(patient.onDefineDomain(domain, vmi)).rejects.toThrow('the answer is larger than 4 MiB');
 });
 
 describe('the search', () => {

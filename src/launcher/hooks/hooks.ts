@@ -11,7 +11,7 @@ import type { DomainModel } from '../../core/converter/index.js';
 import type { CloudInitIso } from '../../core/storage/index.js';
 import { askInfo, callHook, type HookMethod, type HookRequest, type HookResult } from '../../rpc/light/hooks.js';
 import { cloudInitForHooks, cloudInitOfHook } from './cloud-init.js';
-import { domainForHooks, domainOfHook, type HookedDomain } from './domain-xml.js';
+import { changedOnce, domainForHooks, domainOfHook, type HookedDomain } from './domain-xml.js';
 import { calledAt, isComplete, missingError, type Search, type Sidecar, sidecarOf, titleOf } from './sidecar.js';
 import { text } from './text.js';
 
@@ -59,9 +59,10 @@ export class HookSidecars implements Hooks {
     const sidecars = calledAt('OnDefineDomain', await this.#collect());
     let hooked: HookedDomain | undefined;
     for (const sidecar of sidecars) {
-      const domainXML = Buffer.from(hooked?.xml ?? domainForHooks(domain));
-      hooked = await this.#ask(sidecar, 'OnDefineDomain', { domainXML, vmi: json(vmi) }, (answer) =>
-        domainOfHook(answer.domainXML.toString(), domain),
+      const before = hooked ?? { xml: domainForHooks(domain) };
+      const request = { domainXML: Buffer.from(before.xml), vmi: json(vmi) };
+      hooked = await this.#ask(sidecar, 'OnDefineDomain', request, (answer) =>
+        changedOnce(domainOfHook(answer.domainXML.toString(), domain), before, `hook sidecar ${titleOf(sidecar)}`),
       );
     }
     return hooked;

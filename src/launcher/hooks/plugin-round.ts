@@ -13,7 +13,7 @@ import { parseDuration } from '../../core/duration.js';
 import { domainVariables, mutated } from '../../core/plugins/mutation.js';
 import { EXPRESSION_MS, failedHook, HOOK_MS, isFor, isOwnSocket, nameOf, ordered, strategyOf } from '../../core/plugins/plugins.js';
 import { mutateDomain } from '../../rpc/light/hooks.js';
-import { domainForHooks, domainOfHook, type HookedDomain } from './domain-xml.js';
+import { changedOnce, domainForHooks, domainOfHook, type HookedDomain } from './domain-xml.js';
 import { text } from './text.js';
 
 export type InvocationContext = 'Boot' | 'MigrationTarget';
@@ -56,8 +56,9 @@ export async function runDomainHooks(
       if (!isForVmi(hook.condition, what)) continue;
       const current = hooked ?? { domain, xml: domainForHooks(domain) };
       hooked =
-        (await tolerating(ctx, { round, plugin, hook, what }, async () => carriedOut(ctx, { round, plugin, hook, current }, domain))) ??
-        hooked;
+        (await tolerating(ctx, { round, plugin, hook, what }, async () =>
+          changedOnce(await carriedOut(ctx, { round, plugin, hook, current }, domain), current, what),
+        )) ?? hooked;
     }
   }
   return hooked;

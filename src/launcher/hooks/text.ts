@@ -21,6 +21,8 @@ export const text = {
   notCloudInit: 'what it gave back is no JSON of cloud-init data',
   changedSource: (before: string, after: string): string =>
     `it changed the data source from ${before} to ${after}; the disk of the VM is made for ${before}`,
+  afterHooks: (failure: string, changedBy: readonly string[]): string =>
+    `${failure}. This is the domain as ${changedBy.join(', ')} left it: look there first`,
   noPlugins: 'the plugins in the message are no JSON list; the peer runs another version',
   noHook: 'it says neither cel nor sidecar',
   ignored: (failure: string): string => `${failure}. The guest starts without it: the hook’s failureStrategy is Ignore`,
