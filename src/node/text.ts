@@ -30,8 +30,8 @@ export const text = {
   deletedBeforeStart: 'The VirtualMachineInstance was deleted before its guest had started.',
   launcherNeverStarted: (node: string): string =>
     `virt-launcher on node ${node} did not open its command socket in time; look at the log of the launcher pod`,
-  noKvm: (node: string): string =>
-    `node ${node} has no /dev/kvm and emulation is not allowed: enable hardware virtualization on the node, or set ` +
+  noHypervisor: (node: string, device: string): string =>
+    `node ${node} has no ${device} and emulation is not allowed: enable hardware virtualization on the node, or set ` +
     'spec.configuration.developerConfiguration.useEmulation in the KubeVirt CR',
   cannotLock: (vm: string, process: string, bytes: bigint): string =>
     `cannot let ${process} of VM ${vm} lock ${bytes} B of memory, which its devices need: virt-handler must run with CAP_SYS_RESOURCE on this node`,

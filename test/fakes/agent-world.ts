@@ -116,7 +116,7 @@ export class AgentWorld {
         },
       },
       hotplug: { sync: async () => ({ there: new Set<string>(), failures: new Map<string, string>() }) },
-      devices: { claim: async () => void this.steps.push('devices'), hasKvm: async () => false },
+      devices: { claim: async () => void this.steps.push('devices'), hasDevice: async () => false },
       events,
       nodeHooks: createNodeHooks({
         node: NODE,

@@ -5,7 +5,7 @@ import { AgentWorld, KEY } from '../../../test/fakes/agent-world.js';
 import type { FakeLauncher } from '../../../test/fakes/fake-launcher.js';
 import { metaTime } from '../../base/clock.js';
 import { KvError } from '../../base/errors.js';
-import { clusterConfig } from '../../core/config/cluster-config.js';
+import { clusterConfigOf } from '../../core/config/cluster-config.js';
 
 let world: AgentWorld;
 beforeEach(async () => {
@@ -87,15 +87,22 @@ describe('starting', () => {
     expect(world.writes.at(-1)?.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Synchronized', status: 'False' }));
   });
 
-  it('says that the node has no KVM', async () => {
-    world.config = clusterConfig();
+  it.each([
+    ['KVM', {}, '/dev/kvm'],
+    [
+      'other hypervisor that is configured',
+      { hypervisors: [{ name: 'hyperv-direct' }], developerConfiguration: { featureGates: ['ConfigurableHypervisor'] } },
+      '/dev/mshv',
+    ],
+  ])('says that the node has no %s', async (_, configuration, device) => {
+    world.config = clusterConfigOf(configuration);
     await world.launcher.publish();
     await expect(world.reconcile()).rejects.toMatchObject({ reason: 'NoKvm' });
     expect(world.launcher.commands).toEqual([]);
     expect(world.writes.at(-1)?.status?.conditions).toContainEqual(
       expect.objectContaining({ type: 'Synchronized', status: 'False', reason: 'NoKvm', message: expect.stringContaining('useEmulation') }),
     );
-    expect(world.events).toEqual([expect.stringContaining('Warning SyncFailed: node node1 has no /dev/kvm')]);
+    expect(world.events).toEqual([expect.stringContaining(`Warning SyncFailed: node node1 has no ${device}`)]);
   });
 
   it('shows a failed start once, and takes it back when it succeeds', async () => {

@@ -5,12 +5,13 @@ import { allOrFirstError } from '../../base/all.js';
 import type { Ctx } from '../../base/context.js';
 import { hasCode, KvError, messageOf } from '../../base/errors.js';
 import type { ClusterConfig } from '../../core/config/cluster-config.js';
+import { hypervisorOf } from '../../core/config/cluster-lookups.js';
 import { lockedMemoryBytes } from '../../core/resources/locked-memory.js';
 import { HOTPLUG_DISKS_DIR } from '../../core/storage/paths.js';
 import { isSameProcess } from '../../linux/proc.js';
 import type { EventRecorder, Next } from '../../runtime/types.js';
 import { allowLockedMemory } from '../devices/memlock.js';
-import { claimDevices, hasKvm } from '../devices/ownership.js';
+import { claimDevices, hasDevice } from '../devices/ownership.js';
 import type { ContainerDisks } from '../disks/container-disks.js';
 import { ensureDiskImages } from '../disks/disk-images.js';
 import type { HotplugDisks } from '../disks/hotplug-disks.js';
@@ -42,7 +43,7 @@ export interface PerformDeps {
   readonly nodeHooks?: NodeHooks;
   readonly preferredFamily: NetworkSettings['preferredFamily'];
   /** Tests have no devices to hand over. */
-  readonly devices?: { readonly claim: typeof claimDevices; readonly hasKvm: typeof hasKvm };
+  readonly devices?: { readonly claim: typeof claimDevices; readonly hasDevice: typeof hasDevice };
 }
 
 const SOCKET_POLL_MS = 1_000;
@@ -129,7 +130,7 @@ function setUpNetwork(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi)
 
 async function start(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
   await prepare(deps, ctx, launcher, vmi);
-  await requireKvm(deps, launcher);
+  await requireHypervisor(deps, launcher);
   await plugVolumes(deps, ctx, launcher, vmi);
   requirePlugs(vmi);
   await callHooks(deps, ctx, launcher, 'PreVMStart', vmi);
@@ -151,9 +152,10 @@ function requirePlugs(vmi: Vmi): void {
   });
 }
 
-async function requireKvm(deps: PerformDeps, launcher: Launcher): Promise<void> {
-  if (deps.config().useEmulation || (await (deps.devices?.hasKvm ?? hasKvm)(isolationOf(launcher)))) return;
-  throw new KvError('NotReady', text.noKvm(deps.node), { reason: 'NoKvm', retry: { afterMs: 30_000 } });
+async function requireHypervisor(deps: PerformDeps, launcher: Launcher): Promise<void> {
+  const device = `/dev/${hypervisorOf(deps.config()).device}`;
+  if (deps.config().useEmulation || (await (deps.devices?.hasDevice ?? hasDevice)(isolationOf(launcher), device))) return;
+  throw new KvError('NotReady', text.noHypervisor(deps.node, device), { reason: 'NoKvm', retry: { afterMs: 30_000 } });
 }
 
 /** Tells the launcher what shall be, and asks at once what has become of it: the notification may take longer. */

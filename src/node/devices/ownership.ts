@@ -6,7 +6,7 @@ import { hasCode } from '../../base/errors.js';
 import { existsBeneath, withBeneath } from '../../linux/safe-path.js';
 import { type Isolation, rootOf } from '../launchers/launcher.js';
 
-const DEVICES = ['/dev/kvm', '/dev/net/tun', '/dev/vhost-net', '/dev/vhost-vsock', '/dev/sev', '/dev/iommu'];
+const DEVICES = ['/dev/kvm', '/dev/mshv', '/dev/net/tun', '/dev/vhost-net', '/dev/vhost-vsock', '/dev/sev', '/dev/iommu'];
 /** Functions of the host that the pod was given: IOMMU groups, and USB devices by bus. */
 const FOLDERS = ['/dev/vfio', '/dev/bus/usb'];
 
@@ -47,5 +47,5 @@ async function claim(root: string, device: string, uid: number): Promise<void> {
   });
 }
 
-/** Whether the launcher's container was given /dev/kvm. */
-export const hasKvm = (isolation: Isolation): Promise<boolean> => existsBeneath(rootOf(isolation), '/dev/kvm');
+/** Whether the launcher's container was given the device: /dev/kvm, or that of another hypervisor. */
+export const hasDevice = (isolation: Isolation, path: string): Promise<boolean> => existsBeneath(rootOf(isolation), path);

@@ -1,5 +1,14 @@
 // What a launcher pod says about itself: ready for the node agent, ended, or stuck and why. Pure.
-import { controllerOf, isDeleting, isFinalPhase, LABEL, LAUNCHER_POD, type Pod, type VirtualMachineInstance } from '../../api/index.js';
+import {
+  controllerOf,
+  DEVICE,
+  isDeleting,
+  isFinalPhase,
+  LABEL,
+  LAUNCHER_POD,
+  type Pod,
+  type VirtualMachineInstance,
+} from '../../api/index.js';
 import { isFinal, isHandedOver } from './seen.js';
 import { text } from './text.js';
 
@@ -68,7 +77,8 @@ export function schedulingProblem(pod: Pod): Scheduling | undefined {
   const condition = pod.status?.conditions?.find((c) => c.type === 'PodScheduled');
   if (condition?.status !== 'False') return undefined;
   const message = condition.message ?? '';
-  const hint = message.includes('devices.kubevirt.io/kvm') ? `${message}; ${text.noKvm}` : message;
+  const device = [DEVICE.kvm, DEVICE.mshv].find((name) => message.includes(name));
+  const hint = device ? `${message}; ${text.noHypervisor(device)}` : message;
   return { ...(condition.reason ? { reason: condition.reason } : {}), ...(hint ? { message: hint } : {}) };
 }
 

@@ -35,8 +35,8 @@ export const text = {
   podConditionMissing: 'virt-launcher pod is missing the Ready condition',
   paused: 'the virtual machine is paused',
   notPaused: 'the virtual machine is not paused',
-  noKvm:
-    'no node offers hardware virtualisation (devices.kubevirt.io/kvm): enable it on a node, or set spec.configuration.developerConfiguration.useEmulation in the KubeVirt CR to run guests in software, slowly',
+  noHypervisor: (device: string): string =>
+    `no node offers hardware virtualisation (${device}): enable it on a node, or set spec.configuration.developerConfiguration.useEmulation in the KubeVirt CR to run guests in software, slowly`,
   mounting: (pod: string, names: string) =>
     `the kubelet cannot mount the volumes of pod ${pod} yet, which needs ${names}: create what is missing; kubectl describe pod ${pod} names it`,
   launcherEnded: (pod: string, code: number | undefined, lastLine: string) =>
