@@ -222,6 +222,40 @@ describe('a sidecar that fails', () => {
   });
 });
 
+describe('plugins', () => {
+  const plugin = (name: string, ...expressions: string[]): object => ({
+    metadata: { name },
+    spec: { condition: 'domainSpec.Type != ""', domainHooks: expressions.map((expression) => ({ cel: { expression } })) },
+  });
+  const syncWith = (...plugins: object[]): Promise<void> =>
+    pod.client.syncVirtualMachine(vmi, { pluginsJson: Buffer.from(JSON.stringify(plugins)) });
+  const WATCHDOG = 'Domain{Devices: DomainDeviceList{Watchdogs: [DomainWatchdog{Model: "i6300esb", Action: "none"}]}}';
+
+  it('change the domain by CEL, after the sidecars and one after the other', async () => {
+    await start(1);
+    await sidecar(0, { versions: ['v1alpha2'] }, { OnDefineDomain: BOARD });
+    const arguments_ =
+      'domainSpec.QEMUCommandline.Args + [DomainQEMUCommandlineArg{Value: "-name"}, DomainQEMUCommandlineArg{Value: "process=hooked"}]';
+    await syncWith(plugin('b', `Domain{QEMUCommandline: DomainQEMUCommandline{Args: ${arguments_}}}`), plugin('a', WATCHDOG));
+    await expect.poll(() => pod.states, WAIT).toEqual(['ADDED Running']);
+    const line = await commandLine();
+    for (const part of ['manufacturer=Radical Edward', 'i6300esb', '-name process=hooked']) expect(line).toContain(part);
+    await syncWith();
+    expect(await commandLine()).toBe(line);
+  });
+
+  it('whose domain libvirt refuses are named; a mended one lets the guest start', async () => {
+    await start(0);
+    await expect(syncWith(plugin('p', WATCHDOG.replace('i6300esb', 'none-such')))).rejects.toMatchObject({
+      code: 'Libvirt',
+      message: expect.stringMatching(/none-such.*as plugin p, domain hook 0 left it/),
+    });
+    await expect(syncWith(plugin('p', 'Domain{Name: "other"}'))).rejects.toMatchObject({ reason: 'PluginFailed' });
+    await syncWith(plugin('p', WATCHDOG));
+    await expect.poll(() => pod.states, WAIT).toEqual(['ADDED Running']);
+  });
+});
+
 it('shows QEMU the Ignition data of the VMI', async () => {
   const data = JSON.stringify({
     ignition: { version: '3.4.0' },
