@@ -24,6 +24,13 @@ const GENERATED = 'export const createConfiguration = (parameters) => parameters
 
 const GAXIOS = `export const request = ${unused('gaxios')};`;
 
+/** pino writes to files by a package that makes one check, and to threads, which we have none of: what they load costs each launcher's start. */
+const ASSERT = 'module.exports = (isRight, message) => { if (!isRight) throw new Error(message); };';
+const THREAD_STREAM = `module.exports = ${unused('thread-stream')};`;
+const INSIDE_SONIC_BOOM = /\/node_modules\/sonic-boom\//;
+
+const PLAIN: Readonly<Record<string, string>> = { gaxios: GAXIOS, assert: ASSERT, 'thread-stream': THREAD_STREAM };
+
 const NAMESPACE = 'stand-in';
 const INSIDE_CLIENT_NODE = /\/node_modules\/@kubernetes\/client-node\/dist\//;
 
@@ -33,13 +40,21 @@ export const standIns: Plugin = {
     build.onResolve({ filter: /^@kubernetes\/client-node$/ }, ({ path, importer, pluginData }) =>
       pluginData === NAMESPACE ? undefined : { path, namespace: NAMESPACE, pluginData: dirname(importer) },
     );
-    build.onResolve({ filter: /^gaxios$/ }, ({ path, importer }) => ({ path, namespace: NAMESPACE, pluginData: dirname(importer) }));
+    build.onResolve({ filter: /^(gaxios|thread-stream)$/ }, ({ path, importer }) => ({
+      path,
+      namespace: NAMESPACE,
+      pluginData: dirname(importer),
+    }));
+    build.onResolve({ filter: /^assert$/ }, ({ path, importer }) =>
+      INSIDE_SONIC_BOOM.test(importer) ? { path, namespace: NAMESPACE, pluginData: dirname(importer) } : undefined,
+    );
     build.onResolve({ filter: /\/gen\/index\.js$/ }, ({ path, importer }) =>
       INSIDE_CLIENT_NODE.test(importer) ? { path, namespace: NAMESPACE, pluginData: dirname(importer) } : undefined,
     );
     build.onLoad({ filter: /.*/, namespace: NAMESPACE }, async ({ path, pluginData }) => {
       const resolveDir = String(pluginData);
-      if (path === 'gaxios') return { contents: GAXIOS, resolveDir };
+      const plain = PLAIN[path];
+      if (plain !== undefined) return { contents: plain, resolveDir };
       if (path !== CLIENT_NODE) return { contents: GENERATED, resolveDir };
       const found = await build.resolve(CLIENT_NODE, { resolveDir, kind: 'import-statement', pluginData: NAMESPACE });
       return { contents: clientNode(join(dirname(found.path), 'config.js')), resolveDir };
