@@ -16,9 +16,10 @@ import { followCluster } from '../../src/node/cluster-settings.js';
 import { createNodeAgent } from '../../src/node/node-agent.js';
 import { RestClient } from '../../src/runtime/client.js';
 import { RuntimeManager } from '../../src/runtime/manager.js';
-import { KUBEVIRTS, VIRTUAL_MACHINE_INSTANCES } from '../../src/runtime/resources.js';
+import { KUBEVIRTS, PLUGINS, VIRTUAL_MACHINE_INSTANCES } from '../../src/runtime/resources.js';
 import type { KubeClient } from '../../src/runtime/types.js';
 import { NODE, nodeVmi } from '../builders/node-vm.js';
+import { fakeNodeHook } from '../fakes/fake-hook-sidecar.js';
 import { scratchDir } from '../fakes/scratch.js';
 import { SimApiServer } from '../sim/sim-api-server.js';
 import { createNs, hostCtx, type TestNs } from './namespaces.js';
@@ -148,6 +149,57 @@ describe('node agent', () => {
 
     launcher.stdin?.end();
     await vi.waitFor(async () => expect(await readdir(join(dir, 'private/ghost-records'))).toEqual([]), { timeout: 10_000 });
+  });
+
+  it('asks the plugins of the node, whose sockets it finds among the node’s files, before and after', async () => {
+    const socket = join(dir, 'plugins/switch.sock');
+    const told: string[] = [];
+    let isReady = false;
+    const close = await fakeNodeHook(socket, ({ hookPoint, node_context: context }) => {
+      told.push(`${hookPoint} on ${context?.node_name}`);
+      if (!isReady) throw new Error('the switch is not ready');
+      return {};
+    });
+    try {
+      const kubevirt = await admin.get(KUBEVIRTS, 'kubevirt/kubevirt');
+      const developerConfiguration = { useEmulation: true, featureGates: ['Plugins'] };
+      await admin.update(KUBEVIRTS, { ...kubevirt, spec: { ...kubevirt.spec, configuration: { developerConfiguration } } });
+      const hook = {
+        socket,
+        permittedHooks: ['PreVMStart', 'PostVMStart', 'PreVMStop', 'PostVMStop'],
+        condition: 'vmi.metadata.name == "vm"',
+      };
+      await admin.create(PLUGINS, {
+        apiVersion: 'plugin.kubevirt.io/v1alpha1',
+        kind: 'Plugin',
+        metadata: { name: 'switch' },
+        spec: { nodeHooks: [hook] },
+      });
+      startAgent();
+      await handOver();
+      const shown = async (): Promise<object | undefined> =>
+        (await admin.get(VIRTUAL_MACHINE_INSTANCES, KEY)).status?.conditions?.find(({ type }) => type === 'Synchronized');
+      await vi.waitFor(
+        async () =>
+          expect(await shown()).toMatchObject({
+            status: 'False',
+            reason: 'PluginFailed',
+            message: expect.stringContaining('plugin switch, node hook 0 at PreVMStart'),
+          }),
+        { timeout: 10_000 },
+      );
+      expect(heard).toEqual(['ready']);
+
+      isReady = true;
+      told.length = 0;
+      await vi.waitFor(() => expect(told).toEqual([`PreVMStart on ${NODE}`, `PostVMStart on ${NODE}`]), { timeout: 20_000 });
+      expect(await phase()).toBe('Running');
+      await admin.delete(VIRTUAL_MACHINE_INSTANCES, KEY);
+      await vi.waitFor(() => expect(heard).toEqual(['ready', 'sync', 'shutdown', 'delete']), { timeout: 10_000 });
+      await vi.waitFor(() => expect(told.slice(2)).toEqual([`PreVMStop on ${NODE}`, `PostVMStop on ${NODE}`]), { timeout: 10_000 });
+    } finally {
+      close();
+    }
   });
 
   it('reports a launcher that dies', async () => {
