@@ -1,5 +1,6 @@
 // Network namespaces for tests: made with iproute2, thrown away afterwards. Needs root.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.js';
 import { type Ctx, makeCtx } from '../../src/base/context.js';
 import { silentLogger } from '../../src/base/logger.js';
@@ -13,6 +14,8 @@ export interface TestNs {
   run(...command: string[]): string;
   /** Starts a command inside; killed with the namespace. */
   start(...command: string[]): ChildProcess;
+  /** Ends what runs inside, or of it the processes of one program: also daemons that went on by themselves. */
+  endAll(program?: string): void;
   remove(): void;
 }
 
@@ -33,13 +36,36 @@ export function createNs(label: string): TestNs {
       children.push(child);
       return child;
     },
+    endAll(program) {
+      const inside = execFileSync('ip', ['netns', 'pids', name], { encoding: 'utf8' }).split('\n').filter(Boolean).map(Number);
+      for (const pid of inside) if (program === undefined || programOf(pid) === program) endIfThere(pid);
+    },
     remove() {
       for (const child of children) child.kill('SIGKILL');
+      ns.endAll();
       execFileSync('ip', ['netns', 'del', name]);
     },
   };
   ns.run('ip', 'link', 'set', 'lo', 'up');
   return ns;
+}
+
+function programOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+  } catch {
+    // It ended meanwhile.
+    return '';
+  }
+}
+
+function endIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (err) {
+    // It ended meanwhile.
+    if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
+  }
 }
 
 /** A veth pair between two namespaces. */

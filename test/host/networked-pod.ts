@@ -156,16 +156,8 @@ export function dhclient(guest: TestNs, family: 4 | 6, seconds = 12): Lease | un
   } catch {
     return undefined;
   } finally {
-    endByPidFile(join(dir, 'pid'));
-  }
-}
-
-/** Once it has a lease the client goes on in the background to renew it. */
-function endByPidFile(path: string): void {
-  try {
-    process.kill(Number(readFileSync(path, 'utf8')), 'SIGKILL');
-  } catch {
-    // It never got that far.
+    // Once it has a lease it goes on in the background to renew it.
+    guest.endAll('dhclient');
   }
 }
 
