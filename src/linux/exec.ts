@@ -20,6 +20,8 @@ export interface ExecResult {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** A process that the kernel holds (a file server that is away) does not end when it is killed; its caller goes on. */
+const STUCK_MS = 2_000;
 /** A tool that prints more than this is not one of ours. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
@@ -54,7 +56,16 @@ export async function run(ctx: Ctx, file: string, args: readonly string[], optio
 function start(file: string, args: readonly string[], { input, killsAll = false }: ExecOptions, signal: AbortSignal): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'], detached: killsAll });
-    const kill = (): void => killTree(child, killsAll);
+    const end = (code: number | null, killedBy: NodeJS.Signals | null): void => {
+      signal.removeEventListener('abort', kill);
+      clearTimeout(givenUp);
+      resolve({ code, signal: killedBy, stdout: out(), stderr: err() });
+    };
+    let givenUp: NodeJS.Timeout | undefined;
+    const kill = (): void => {
+      killTree(child, killsAll);
+      givenUp ??= setTimeout(() => end(null, 'SIGKILL'), STUCK_MS);
+    };
     signal.addEventListener('abort', kill, { once: true });
     const out = collect(child.stdout, kill);
     const err = collect(child.stderr, kill);
@@ -62,10 +73,7 @@ function start(file: string, args: readonly string[], { input, killsAll = false 
       signal.removeEventListener('abort', kill);
       reject(cause);
     });
-    child.once('close', (code, killedBy) => {
-      signal.removeEventListener('abort', kill);
-      resolve({ code, signal: killedBy, stdout: out(), stderr: err() });
-    });
+    child.once('close', end);
     // A tool that exits without reading its input breaks the pipe; its exit code tells the story.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
