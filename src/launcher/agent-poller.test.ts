@@ -136,6 +136,23 @@ describe('polling', () => {
     expect(asked.slice(before)).toEqual(ALL);
   });
 
+  it('asks one thing at a time also where the channel opens and closes all the time', async () => {
+    const gate = Promise.withResolvers<string>();
+    answers.set('guest-fsfreeze-status', gate.promise);
+    poller.setConnected(true);
+    await pass(0);
+    expect(asked).toEqual(['guest-info', 'guest-fsfreeze-status']);
+    for (let i = 0; i < 100; i++) {
+      poller.setConnected(false);
+      poller.setConnected(true);
+      await pass(0);
+    }
+    expect(asked).toHaveLength(2);
+    gate.resolve('thawed');
+    await pass(0);
+    expect(asked.slice(2)).toEqual(ALL);
+  });
+
   it('gives the overview from its last answers', async () => {
     answers.set(
       'guest-get-users',

@@ -67,6 +67,7 @@ export class AgentPoller {
   #filesystems: GuestFilesystem[] | undefined;
   /** Aborted when the channel closes. */
   #open: AbortController | undefined;
+  #polling: Promise<void> = Promise.resolve();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -82,7 +83,11 @@ export class AgentPoller {
 
   #begin(): void {
     this.#open = new AbortController();
-    this.#run(this.#open.signal).catch((err: unknown) => this.#deps.ctx.log.error({ err }, 'Polling the guest agent ended'));
+    const { signal } = this.#open;
+    // After the one before, which may still wait for an answer: a guest that opens and closes its channel all the time is asked one thing at a time, too.
+    this.#polling = this.#polling
+      .then(() => this.#run(signal))
+      .catch((err: unknown) => this.#deps.ctx.log.error({ err }, 'Polling the guest agent ended'));
   }
 
   #end(): void {
