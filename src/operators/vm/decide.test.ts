@@ -48,6 +48,16 @@ describe('decideVm', () => {
       ['dropFinalizer'],
     ],
     [
+      'keeps it also once the garbage collector has done its part',
+      { vm: vm({ metadata: DELETED }), vmi: vmi({ status: { phase: 'Running' }, metadata: { ownerReferences: [] } }) },
+      ['dropFinalizer'],
+    ],
+    [
+      'starts no guest for what is left of a start whose guest ended at once',
+      { vm: vm({ spec: { runStrategy: 'Manual' }, status: { stateChangeRequests: [{ action: 'Start' }] } }), vmi: final('Failed') },
+      ['releaseVmi'],
+    ],
+    [
       'records a new generation when the template did not change',
       {
         vm: vm({ metadata: { generation: 2 } }),

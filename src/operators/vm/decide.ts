@@ -61,7 +61,10 @@ function release(vmi: VirtualMachineInstance | undefined): Step[] {
 }
 
 function decideDeletion(seen: Seen): Plan {
-  const vmi = ownVmi(seen);
+  const own = ownVmi(seen);
+  // What nobody controls stays: a guest of that name that was never taken over, or one that the garbage collector has just let go because
+  // the VM was to be deleted without it.
+  const vmi = own && controllerOf(own) ? own : undefined;
   if (!hasFinalizer(seen.vm)) return { steps: release(vmi) };
   if (!vmi || seen.vm.metadata.finalizers?.includes(ORPHAN)) return { steps: [{ do: 'dropFinalizer' }] };
   // The VMI controller lets the guest of a deleted VM go by itself.

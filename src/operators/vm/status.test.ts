@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NOW, vm, vmi } from '../../../test/builders/objects.js';
-import type { Condition, VirtualMachineStateChangeRequest } from '../../api/index.js';
+import type { Condition, VirtualMachine, VirtualMachineInstance, VirtualMachineStateChangeRequest } from '../../api/index.js';
 import { clusterConfigOf } from '../../core/config/cluster-config.js';
 import type { Seen } from './decide.js';
 import { startRevision } from './revision.js';
@@ -90,14 +90,21 @@ describe('nextVmStatus', () => {
 describe('remainingRequests', () => {
   const stop: VirtualMachineStateChangeRequest = { action: 'Stop', uid: 'vmi-uid' };
   const start: VirtualMachineStateChangeRequest = { action: 'Start' };
-  it.each([
-    ['a stop is done when the instance is gone', [stop, start], undefined, [start]],
-    ['a stop for another instance is done', [{ action: 'Stop', uid: 'old' }], vmi(), []],
-    ['a stop waits while its instance is there', [stop, start], vmi(), [stop, start]],
-    ['a start is done when an instance lives', [start], vmi({ status: { phase: 'Pending' } }), []],
-    ['a start waits while the instance is final', [start], vmi({ status: { phase: 'Succeeded' } }), [start]],
-  ])('%s', (_title, requests, instance, expected) => {
-    expect(remainingRequests(requests, instance)).toEqual(expected);
+  const strategy = (runStrategy: string): VirtualMachine => vm({ spec: { runStrategy } });
+  const manual = strategy('Manual');
+  const rerun = strategy('RerunOnFailure');
+  const ended = (phase: string): VirtualMachineInstance => vmi({ status: { phase } });
+  it.each<[string, VirtualMachine, VirtualMachineStateChangeRequest[], VirtualMachineInstance | undefined, (typeof stop)[]]>([
+    ['a stop is done when the instance is gone', manual, [stop, start], undefined, [start]],
+    ['a stop for another instance is done', manual, [{ action: 'Stop', uid: 'old' }], vmi(), []],
+    ['a stop waits while its instance is there', manual, [stop, start], vmi(), [stop, start]],
+    ['a start is done when an instance lives', manual, [start], ended('Pending'), []],
+    ['a start is done when its instance has ended before anybody looked', manual, [start], ended('Failed'), []],
+    ['the same where a guest that ended well is not started again', rerun, [start], ended('Succeeded'), []],
+    ['the start of a failed instance’s successor waits', rerun, [start], ended('Failed'), [start]],
+    ['a start waits for an instance that goes', manual, [start], vmi({ metadata: { deletionTimestamp: '2026-01-01T11:59:00Z' } }), [start]],
+  ])('%s', (_title, machine, stateChangeRequests, instance, expected) => {
+    expect(remainingRequests({ ...machine, status: { stateChangeRequests } }, instance)).toEqual(expected);
   });
 });
 

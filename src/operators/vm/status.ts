@@ -37,21 +37,27 @@ export interface StatusInput {
 /** Conditions of the VM itself; every other type mirrors the VMI. */
 const OWN = new Set(['Failure', 'Ready', 'RestartRequired', 'ManualRecoveryRequired']);
 
-function isRequestDone(request: VirtualMachineStateChangeRequest, vmi: VirtualMachineInstance | undefined): boolean {
+/** The start that it asks for is that of its successor. */
+const isToBeRerun = (vm: VirtualMachine, vmi: VirtualMachineInstance): boolean =>
+  runStrategyOf(vm) === 'RerunOnFailure' && vmi.status?.phase === 'Failed';
+
+/**
+ * What is started may have ended before anybody looked: a request that waited for it to live would stand in the way of every other one
+ * for ever.
+ */
+function isRequestDone(request: VirtualMachineStateChangeRequest, vm: VirtualMachine, vmi: VirtualMachineInstance | undefined): boolean {
   if (request.action === 'Stop') return !vmi || request.uid === undefined || request.uid !== vmi.metadata.uid;
-  return vmi !== undefined && !isDeleting(vmi) && !isFinal(vmi);
+  return vmi !== undefined && !isDeleting(vmi) && !isToBeRerun(vm, vmi);
 }
 
-export function remainingRequests(
-  requests: readonly VirtualMachineStateChangeRequest[] | undefined,
-  vmi: VirtualMachineInstance | undefined,
-): VirtualMachineStateChangeRequest[] {
-  const [first, ...rest] = requests ?? [];
-  return first && isRequestDone(first, vmi) ? rest : [...(requests ?? [])];
+export function remainingRequests(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined): VirtualMachineStateChangeRequest[] {
+  const requests = vm.status?.stateChangeRequests ?? [];
+  const [first, ...rest] = requests;
+  return first && isRequestDone(first, vm, vmi) ? rest : [...requests];
 }
 
 function requestsOf({ seen, plan }: StatusInput, vmi: VirtualMachineInstance | undefined): VirtualMachineStateChangeRequest[] {
-  const left = remainingRequests(seen.vm.status?.stateChangeRequests, vmi);
+  const left = remainingRequests(seen.vm, vmi);
   return plan.requestStart ? [...left, { action: 'Start' }] : left;
 }
 
