@@ -143,7 +143,7 @@ class Evaluator {
     const value = Object.hasOwn(scope, name) ? scope[name] : undefined;
     if (value !== undefined) return value;
     if (TYPE_NAMES.includes(name)) return typeValue(name);
-    throw new Fault(`${name} is not known here`);
+    throw new Fault(`${name} is not known here: there is ${Object.keys(scope).join(', ') || 'nothing'}`);
   }
 
   #selected(of: CelValue, field: string): CelValue {
