@@ -110,6 +110,7 @@ const UNTAGGED: Readonly<Record<string, string>> = {
   'DomainHostdevSubsysSCSISource.Host': '^DomainHostdevSubsysSCSISourceHost:',
   'DomainInputSource.Passthrough': '^DomainInputSourcePassthrough:<type=passthrough',
   'DomainInputSource.EVDev': '^DomainInputSourceEVDev:<type=evdev',
+  'DomainInterfaceSourceVHostUser.Dev': '@:dev',
   'DomainInterfaceVirtualPortParams.Any': '^DomainInterfaceVirtualPortParamsAny:',
   'DomainSmartcard.Host': '^DomainSmartcardHost:.mode=host',
   // The module writes another name than its tag says.

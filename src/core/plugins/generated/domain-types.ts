@@ -340,7 +340,7 @@ DomainInterfaceSourceUDP Address:@:address Port:@u:port Local:>DomainInterfaceSo
 DomainInterfaceSourceUser Dev:@:dev
 DomainInterfaceSourceVDPA Device:@:dev
 DomainInterfaceSourceVDS SwitchID:@:switchid PortID:@i:portid PortGroupID:@:portgroupid ConnectionID:@i:connectionid
-DomainInterfaceSourceVHostUser Chardev:>DomainChardevSource:-
+DomainInterfaceSourceVHostUser Chardev:>DomainChardevSource:- Dev:@:dev
 DomainInterfaceTarget Dev:@:dev Managed:@:managed
 DomainInterfaceTeaming Type:@:type Persistent:@:persistent
 DomainInterfaceTune SndBuf:=u:sndbuf
