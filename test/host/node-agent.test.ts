@@ -129,7 +129,7 @@ describe('node agent', () => {
     startAgent();
     const vmi = await handOver();
     await vi.waitFor(async () => expect(await phase()).toBe('Running'), { timeout: 10_000 });
-    expect(heard).toEqual(['ready', 'sync']);
+    await vi.waitFor(() => expect(heard).toEqual(['ready', 'sync']), { timeout: 10_000 });
     await vi.waitFor(() => expect(writesAbout('events')).toHaveLength(1));
     expect(writesAbout('virtualmachineinstances')).toEqual(['PUT vm']);
     const { links } = await readNetState(hostCtx(), netNsOfPid(launcher.pid ?? 0));
