@@ -152,21 +152,10 @@ class FakeConnection implements Connection {
     return domain && new FakeDomain(this.#world, this, domain);
   }
 
-  async capabilities(): Promise<string> {
-    return '<capabilities/>';
-  }
-
-  async domainCapabilities(): Promise<string> {
-    return '<domainCapabilities/>';
-  }
-
-  async baselineCpu(): Promise<string> {
-    return '<cpu/>';
-  }
-
-  async hypervisorVersion(): Promise<string> {
-    return '10.0.13';
-  }
+  readonly capabilities = async (): Promise<string> => '<capabilities/>';
+  readonly domainCapabilities = async (): Promise<string> => '<domainCapabilities/>';
+  readonly baselineCpu = async (): Promise<string> => '<cpu/>';
+  readonly hypervisorVersion = async (): Promise<string> => '10.0.13';
 
   async sevInfo(): Promise<ReadonlyMap<string, TypedValue>> {
     this.#world.record('sevInfo');
