@@ -1,11 +1,11 @@
 // What must not cost a guest: lost races, answers that never came, refusals that pass, events that were missed.
 import { afterEach, describe, expect, it } from 'vitest';
-import type { VirtualMachineInstance } from '../../src/api/index.js';
+import type { Pod, VirtualMachineInstance } from '../../src/api/index.js';
 import { sleep } from '../../src/base/clock.js';
 import { KvError } from '../../src/base/errors.js';
-import { PODS, RESOURCE_QUOTAS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../src/runtime/resources.js';
+import { EVENTS, PODS, RESOURCE_QUOTAS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../src/runtime/resources.js';
 import type { Transport, TransportRequest, TransportResponse, TransportStream } from '../../src/runtime/transport.js';
-import { simVm, startWorld, type World } from './controllers-world.js';
+import { launcherPod, simVm, startWorld, type World } from './controllers-world.js';
 
 const KEY = 'shop/web';
 const VMIS = /^\/apis\/kubevirt\.io\/v1\/namespaces\/shop\/virtualmachineinstances$/;
@@ -22,23 +22,25 @@ const refusal = (code: number, reason: string, message: string): TransportRespon
 const isCreate = ({ method, path }: TransportRequest, of: RegExp): boolean => method === 'POST' && of.test(path);
 
 let world: World;
-/** Watches of pods say nothing before this time. */
+/** Watches of these say nothing before this time. */
 let silentUntil = 0;
+let silent = '/pods?';
 
-async function* late(lines: TransportStream['lines']): AsyncGenerator<readonly string[]> {
+async function* late(lines: TransportStream['lines'], path: string): AsyncGenerator<readonly string[]> {
   for await (const batch of lines) {
-    if (silentUntil > world.clock.now()) await sleep(world.clock, silentUntil - world.clock.now());
+    if (path.includes(silent) && silentUntil > world.clock.now()) await sleep(world.clock, silentUntil - world.clock.now());
     yield batch;
   }
 }
 
 const start = (fault: Fault): void => {
   silentUntil = 0;
+  silent = '/pods?';
   world = startWorld((inner) => ({
     host: inner.host,
     stream: async (request) => {
       const stream = await inner.stream(request);
-      return request.path.includes('/pods?') ? { ...stream, lines: late(stream.lines) } : stream;
+      return { ...stream, lines: late(stream.lines, request.path) };
     },
     close: () => inner.close(),
     request: async (request) => (await fault(request, inner)) ?? (await inner.request(request)),
@@ -97,6 +99,63 @@ describe('a launcher pod', () => {
   });
 });
 
+/** What an earlier leader has left: it began while this one's watch of something said nothing. */
+describe('a running guest', () => {
+  const running = (): VirtualMachineInstance =>
+    ({
+      apiVersion: 'kubevirt.io/v1',
+      kind: 'VirtualMachineInstance',
+      metadata: { name: 'web', namespace: 'shop', finalizers: ['foregroundDeleteVirtualMachine'] },
+      spec: { domain: { devices: {} } },
+      status: { phase: 'Running', nodeName: 'n1' },
+    }) as VirtualMachineInstance;
+  const pod = (vmi: VirtualMachineInstance): Pod => {
+    const { generateName, ...metadata } = launcherPod(vmi).metadata;
+    return { ...launcherPod(vmi), metadata: { ...metadata, name: `${generateName}abcde` } };
+  };
+
+  it.each([
+    ['is not given up while its pod is only unknown to us', true, 'Running', [true]],
+    ['is given up when its pod is gone', false, 'Failed', []],
+  ])('%s', async (_title, hasPod, expected, pods) => {
+    start(() => undefined);
+    await world.clock.advance(1_000);
+    silentUntil = world.clock.now() + 4_000;
+    const vmi = await world.admin.create(VIRTUAL_MACHINE_INSTANCES, running());
+    if (hasPod) await world.admin.create(PODS, { ...pod(vmi), spec: { nodeName: 'n1', containers: [] } });
+    await world.clock.advance(3_000);
+    expect(await phase()).toBe(expected);
+    await world.seconds(8);
+    const left = (await world.admin.list(PODS)).items.map(({ metadata }) => !metadata.deletionTimestamp);
+    expect([await phase(), left]).toEqual([expected, pods]);
+  });
+
+  it('keeps its plugged volumes while it is unknown itself', async () => {
+    start(() => undefined);
+    await world.clock.advance(1_000);
+    silent = '/virtualmachineinstances?';
+    silentUntil = world.clock.now() + 4_000;
+    const vmi = await world.admin.create(VIRTUAL_MACHINE_INSTANCES, running());
+    const launcher = await world.admin.create(PODS, { ...pod(vmi), spec: { nodeName: 'n1', containers: [] } });
+    await world.admin.create(PODS, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: 'hp-volume-1',
+        namespace: 'shop',
+        labels: { 'kubevirt.io': 'hotplug-disk' },
+        annotations: { 'kubevirt.io/owner-vmi-name': 'web', 'kubevirt.io/owner-vmi-uid': vmi.metadata.uid ?? '' },
+        ownerReferences: [
+          { apiVersion: 'v1', kind: 'Pod', name: launcher.metadata.name ?? '', uid: launcher.metadata.uid ?? '', controller: true },
+        ],
+      },
+      spec: { nodeName: 'n1', containers: [] },
+    });
+    await world.clock.advance(3_000);
+    expect((await world.admin.list(PODS)).items.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined, undefined]);
+  });
+});
+
 describe('a VMI', () => {
   it('starts when its pod can be rendered after the configuration has changed', async () => {
     start(() => undefined);
@@ -120,6 +179,22 @@ describe('a VM', () => {
     isRefusing = false;
     await world.seconds(60);
     expect(await phase()).toBe('Running');
+  });
+
+  it('takes the VMI that it has made for its own when the answer got lost', async () => {
+    let lost = 0;
+    start(async (request, inner) => {
+      if (!isCreate(request, VMIS) || lost > 0) return undefined;
+      lost++;
+      silent = '/virtualmachineinstances?';
+      silentUntil = world.clock.now() + 2_000;
+      await inner.request(request);
+      throw new KvError('Timeout', 'no answer within 30 s');
+    });
+    await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
+    await world.seconds(8);
+    const told = (await world.admin.list(EVENTS)).items.filter(({ message }) => message?.includes('already exists'));
+    expect([told.map(({ message }) => message), await phase()]).toEqual([[], 'Running']);
   });
 
   it('does not wait for ever for a VMI whose whole life was missed', async () => {

@@ -4,7 +4,7 @@
 import type { KubeVirtConfiguration, Pod, VirtualMachine, VirtualMachineInstance } from '../../src/api/index.js';
 import { ANNOTATION } from '../../src/api/index.js';
 import { metaTime } from '../../src/base/clock.js';
-import { KvError } from '../../src/base/errors.js';
+import { hasCode, KvError } from '../../src/base/errors.js';
 import { silentLogger } from '../../src/base/logger.js';
 import { clusterConfigOf } from '../../src/core/config/cluster-config.js';
 import { startMigrationController } from '../../src/operators/migration/controller.js';
@@ -78,14 +78,16 @@ export class ScriptedNode {
     if (!vmi) return; // gone since the list
     const transition = { phase, phaseTransitionTimestamp: metaTime(this.#clock.now()) };
     const transitions = [...(vmi.status?.phaseTransitionTimestamps ?? []), transition];
-    await this.#admin.update(VIRTUAL_MACHINE_INSTANCES, {
-      ...vmi,
-      status: { ...vmi.status, phase, selinuxContext: 'none', phaseTransitionTimestamps: transitions },
-    });
+    const status = { ...vmi.status, phase, selinuxContext: 'none', phaseTransitionTimestamps: transitions };
+    try {
+      await this.#admin.update(VIRTUAL_MACHINE_INSTANCES, { ...vmi, status });
+    } catch (err) {
+      if (!hasCode(err, 'Conflict', 'NotFound')) throw err; // somebody was faster: the next step looks again
+    }
   }
 }
 
-function launcherPod(vmi: VirtualMachineInstance): Pod {
+export function launcherPod(vmi: VirtualMachineInstance): Pod {
   const owner = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', controller: true };
   return {
     apiVersion: 'v1',
@@ -93,7 +95,7 @@ function launcherPod(vmi: VirtualMachineInstance): Pod {
     metadata: {
       generateName: `virt-launcher-${vmi.metadata.name}-`,
       ...(vmi.metadata.namespace ? { namespace: vmi.metadata.namespace } : {}),
-      labels: { 'kubevirt.io': 'virt-launcher' },
+      labels: { 'kubevirt.io': 'virt-launcher', 'kubevirt.io/created-by': vmi.metadata.uid ?? '' },
       ownerReferences: [{ ...owner, name: vmi.metadata.name ?? '', uid: vmi.metadata.uid ?? '' }],
     },
     spec: { containers: [{ name: 'compute', image: 'launcher:1' }] },

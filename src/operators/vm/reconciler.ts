@@ -106,10 +106,20 @@ function vmiToStart(d: VmDeps, vm: VirtualMachine, step: Step & { do: 'createVmi
   throw new KvError('Invalid', why);
 }
 
+/** Of the starts before this one. What bears this one's name goes before it, the others when its guest is there. */
+async function removeRevisions(d: VmDeps, namespace: string, names: readonly string[]): Promise<void> {
+  for (const name of names) await unlessGone(d.client.delete(CONTROLLER_REVISIONS, `${namespace}/${name}`));
+}
+
 async function createVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step & { do: 'createVmi' }): Promise<void> {
-  const { namespace } = splitKey(key);
+  const { namespace = '' } = splitKey(key);
   const vmi = vmiToStart(d, vm, step);
-  for (const name of step.staleRevisions) await unlessGone(d.client.delete(CONTROLLER_REVISIONS, `${namespace}/${name}`));
+  const own = revisionNameOf(vm);
+  await removeRevisions(
+    d,
+    namespace,
+    step.staleRevisions.filter((name) => name === own),
+  );
   await d.client.create(CONTROLLER_REVISIONS, startRevision(vm)).catch((err: unknown) => {
     if (!hasCode(err, 'AlreadyExists')) throw err; // the same generation was started before
   });
@@ -118,12 +128,25 @@ async function createVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: St
   try {
     await d.client.create(VIRTUAL_MACHINE_INSTANCES, vmi);
   } catch (err) {
+    // Made by an earlier try whose answer got lost, or by the leader before us: its event is on the way. Its revision is not touched.
+    if (hasCode(err, 'AlreadyExists') && (await isOwnVmi(d, key, vm))) return;
     d.expectations.observedCreation(key, name);
-    const message = text.createFailed(explained(err, namespace ?? ''));
+    const message = text.createFailed(explained(err, namespace));
     d.events.event(vm, 'Warning', 'FailedCreate', message);
     throw withWords(err, message);
   }
   d.events.event(vm, 'Normal', 'SuccessfulCreate', text.started(name));
+  await removeRevisions(
+    d,
+    namespace,
+    step.staleRevisions.filter((name) => name !== own),
+  );
+}
+
+/** A look-up that fails says less than the refusal that led to it. */
+async function isOwnVmi({ client }: VmDeps, key: ObjectKey, vm: VirtualMachine): Promise<boolean> {
+  const found = await client.find(VIRTUAL_MACHINE_INSTANCES, key).catch(() => undefined);
+  return found !== undefined && !isDeleting(found) && controllerOf(found)?.uid === vm.metadata.uid;
 }
 
 async function deleteVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, vmi: VirtualMachineInstance): Promise<void> {

@@ -34,6 +34,7 @@ import { performHotplug, removeOrphans } from './hotplug-perform.js';
 import { ATTACHED_NETWORKS, changedAttachments } from './networks.js';
 import { currentPod, isLauncherOf, isPodReady } from './pod-state.js';
 import { isFinal, isHandedOver, type Seen } from './seen.js';
+import { BEHIND_MS, isPodUnseen, orphansAmong } from './sight.js';
 import { mountPatienceMs } from './slow-mount.js';
 import { renderStateClaim, stateClaimOf } from './state-claim.js';
 import { canWait, handedOverPatch, isQuiet, nextVmi, QUICK_START_MS, transitionEvents, unpausedGate } from './status.js';
@@ -284,12 +285,14 @@ export const reconcileVmi =
   async (key, ctx) => {
     const before = observe(d, key);
     if (!before) {
-      await removeOrphans(d, d.pods.byIndex(ATTACHMENTS_BY_VMI, key));
+      const orphans = await orphansAmong(d.client, key, d.pods.byIndex(ATTACHMENTS_BY_VMI, key));
+      await removeOrphans(d, orphans);
       d.expectations.forget(key);
       d.stale.forget(key);
       return undefined;
     }
     if (d.stale.isStale(key, before.vmi)) return undefined;
+    if (before.settled && (await isPodUnseen(d.client, before))) return { afterMs: BEHIND_MS, why: 'the cache of pods is behind' };
     const next = await pass(d, key, before, ctx);
     if (next !== undefined || d.expectations.satisfied(key)) return next;
     return { afterMs: EXPECTATION_RECHECK_MS, why: 'the event of an own write may have been missed' };
