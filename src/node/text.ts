@@ -39,6 +39,8 @@ export const text = {
     `containerdisk ${volume} still not ready after one minute: check that the container volume${volume} of the launcher pod runs`,
   diskIsNoFile: (volume: string, path: string): string => `${path} in the image of volume ${volume} is no plain file`,
   noSuchFile: (volume: string, path: string): string => `there is no ${path} in the image of volume ${volume}`,
+  imagesHang: (vm: string): string =>
+    `the volumes of ${vm} do not answer when their disk images are looked at: is the storage of one of its claims away? It is waited for`,
   volumeNotMounted: (volume: string, where: string): string => `volume ${volume} (${where}) is not mounted in the launcher pod yet`,
   imageMissing: (volume: string, file: string, where: string): string =>
     `there is no ${file} on ${where} for volume ${volume}: put a disk image there, or wait until its import has finished`,

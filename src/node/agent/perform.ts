@@ -15,6 +15,7 @@ import { claimDevices, hasDevice } from '../devices/ownership.js';
 import type { ContainerDisks } from '../disks/container-disks.js';
 import { ensureDiskImages } from '../disks/disk-images.js';
 import type { HotplugDisks } from '../disks/hotplug-disks.js';
+import { oneLook } from '../disks/one-look.js';
 import { clientOf, isolationOf, type Launcher, rootOf, vmiOfGhost } from '../launchers/launcher.js';
 import type { Launchers } from '../launchers/launchers.js';
 import type { NetworkJournal } from '../network/journal.js';
@@ -112,7 +113,9 @@ async function prepare(deps: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi
 
 async function makeImages({ events, config }: PerformDeps, ctx: Ctx, launcher: Launcher, vmi: Vmi): Promise<void> {
   const isolation = isolationOf(launcher);
-  const notes = await ensureDiskImages(ctx, vmi, { root: rootOf(isolation), uid: isolation.uid }, config());
+  const owner = { root: rootOf(isolation), uid: isolation.uid };
+  const late = (): KvError => new KvError('NotReady', text.imagesHang(launcher.key), { reason: 'StorageHangs' });
+  const notes = await oneLook(ctx, launcher.images, () => ensureDiskImages(ctx, vmi, owner, config()), late);
   for (const { type, reason, message } of notes) events.event(vmi, type, reason, message);
 }
 

@@ -10,7 +10,9 @@ import type { ProcessRef } from '../../linux/proc.js';
 import type { SafePath } from '../../linux/safe-path.js';
 import type { CmdClient } from '../../rpc/index.js';
 import type { IoErrorRetry } from '../agent/io-errors.js';
+import type { ImageNote } from '../disks/disk-images.js';
 import type { PluggedVolumes } from '../disks/hotplug-disks.js';
+import type { Looking } from '../disks/one-look.js';
 import type { LauncherState } from '../status/phase.js';
 import type { GhostRecord } from './ghost-records.js';
 import { Pace } from './pace.js';
@@ -52,6 +54,8 @@ export interface Launcher {
   /** While a failing disk has the guest paused, or had it lately. */
   ioErrorRetry?: IoErrorRetry;
   isPrepared: boolean;
+  /** While its disk images are looked at. */
+  readonly images: Looking<readonly ImageNote[]>;
   hasAnnouncedShutdown: boolean;
   /** When the guest was last asked to shut down. */
   askedToEndAt?: number;
@@ -84,6 +88,7 @@ export function newLauncher(ghost: GhostRecord, clock: Clock): Launcher {
     pace: new Pace(clock, NOTIFICATIONS),
     eventPace: new Pace(clock, EVENTS),
     isPrepared: false,
+    images: {},
     told: new Set(),
     hasAnnouncedShutdown: false,
   };

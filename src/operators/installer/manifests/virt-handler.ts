@@ -26,6 +26,9 @@ import {
   type VolumeWithMount,
 } from './pod-parts.js';
 
+/** A guest's storage that is away holds a thread of the agent for as long; with Node's own four, four such guests would stop it. */
+const FILE_THREADS = { name: 'UV_THREADPOOL_SIZE', value: '16' };
+
 const NAME = 'virt-handler';
 /** The agent waits this long for migrations before it ends, and the kubelet a little longer. */
 const GRACEFUL_SECONDS = 315;
@@ -67,7 +70,7 @@ function agent(context: InstallContext): Container {
       ...['--console-server-port', '8186', '--vmstats-server-port', '8187', '--graceful-shutdown-seconds', String(GRACEFUL_SECONDS)],
       ...['--migration-cn-types', 'migration', '-v', '2'],
     ],
-    env: [fieldEnv('NODE_NAME', 'spec.nodeName'), fieldEnv('MY_POD_IP', 'status.podIP'), ...extraEnv(context)],
+    env: [fieldEnv('NODE_NAME', 'spec.nodeName'), fieldEnv('MY_POD_IP', 'status.podIP'), FILE_THREADS, ...extraEnv(context)],
     ports: [tcpPort('metrics', 8443), tcpPort('vmstats', 8187)],
     startupProbe: startup('/healthz'),
     livenessProbe: { httpGet: httpsGet('/healthz'), failureThreshold: 3, periodSeconds: 45, timeoutSeconds: 10 },
