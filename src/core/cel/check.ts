@@ -1,8 +1,9 @@
 // What a CEL expression results in, as far as that is known before it runs: names must be declared, objects have the fields that are asked for,
 // operators and functions fit what they are given. Called by the plugin rules. Pure.
 import { fail, ok, type Result } from '../../base/result.js';
-import { type CelFunction, FUNCTIONS, METHODS } from './functions.js';
+import { FUNCTIONS, METHODS } from './functions.js';
 import { type Expression, parse } from './parser.js';
+import type { CelFunction } from './signature.js';
 import { ANY, fits, innerOf, isList, isMap, joined, listOf, mapOf, type Type, WHOLE } from './types.js';
 
 export type { Type } from './types.js';
@@ -27,7 +28,16 @@ const own = <T>(table: Readonly<Record<string, T>> | undefined, name: string): T
   table && Object.hasOwn(table, name) ? table[name] : undefined;
 
 const NUMBERS: readonly Type[] = ['int', 'uint', 'double', WHOLE];
-const ORDERED: readonly Type[] = [...NUMBERS, 'string', 'bytes', 'bool'];
+const ORDERED: readonly Type[] = [...NUMBERS, 'string', 'bytes', 'bool', 'duration', 'timestamp'];
+/** What comes of adding and taking away points in time and spans of it. */
+const TIMES: Readonly<Record<string, Type>> = {
+  'duration + duration': 'duration',
+  'duration - duration': 'duration',
+  'timestamp + duration': 'timestamp',
+  'duration + timestamp': 'timestamp',
+  'timestamp - duration': 'timestamp',
+  'timestamp - timestamp': 'duration',
+};
 const ADDED: readonly Type[] = [...NUMBERS, 'string', 'bytes'];
 const TYPE_NAMES = ['int', 'uint', 'double', 'string', 'bytes', 'bool', 'list', 'map', 'null_type', 'type'];
 const MACROS = ['all', 'exists', 'exists_one', 'map', 'filter'];
@@ -141,7 +151,7 @@ class Checker {
   private binary(sign: string, left: Type, right: Type): Type {
     if (sign === 'in') return this.member(left, right);
     const asks = ASKING[sign];
-    if (asks === undefined) return this.arithmetic(sign, left, right);
+    if (asks === undefined) return TIMES[`${left} ${sign} ${right}`] ?? this.arithmetic(sign, left, right);
     const sound = asks === 'order' ? this.isOrdered(left, right) : asks === 'equality' ? comparable(left, right) : areTruths(left, right);
     return sound ? 'bool' : overload(sign, left, right);
   }

@@ -1,5 +1,5 @@
-// What CEL's specification says of expressions, by its chapters: the same results, and errors where it wants errors. Timestamps, durations, protocol
-// buffers and optional values are left out, as plugins have none (docs/adr/0013-cel-by-library.md).
+// What CEL's specification says of expressions, by its chapters: the same results, and errors where it wants errors. Protocol buffers and optional
+// values are left out, as plugins have none (docs/adr/0013-cel-by-library.md).
 import { describe, expect, it } from 'vitest';
 import { evaluate } from './evaluate.js';
 import { CelMap, type CelValue, Uint } from './values.js';
@@ -113,6 +113,25 @@ const CHAPTERS: Readonly<Record<string, readonly Row[]>> = {
     ['bool("yes")', FAULT],
     ['dyn(1) == 1', true],
     ['type(1u) == uint && type([]) == list && type(type(1)) == type', true],
+  ],
+  'points in time and spans of it': [
+    ['string(timestamp("2009-02-13T23:31:30.5Z"))', '2009-02-13T23:31:30.5Z'],
+    ['int(timestamp("2009-02-13T23:31:30Z")) + int(timestamp(1))', 1234567891n],
+    ['string(duration("-1h30m0.25s")) + string(duration("0"))', '-5400.25s0s'],
+    ['duration("3600s") == duration("1h") && duration("1ns") < duration("1us")', true],
+    ['timestamp("2024-02-28T12:00:00Z") + duration("24h") == timestamp("2024-02-29T12:00:00Z")', true],
+    ['string(timestamp(10) - timestamp(70)) + string(timestamp(0) - duration("1s"))', '-60s1969-12-31T23:59:59Z'],
+    ['timestamp(0) + timestamp(0)', FAULT],
+    ['timestamp("9999-12-31T23:59:59Z") + duration("1s")', FAULT],
+    ['timestamp("2009-02-30")', FAULT],
+    ['duration("1")', FAULT],
+    ['timestamp("2009-02-13T23:31:30Z").getMonth() + timestamp("2009-02-13T23:31:30Z").getDate()', 14n],
+    ['timestamp("2009-02-13T23:31:30Z").getHours("02:00")', 1n],
+    ['timestamp("2009-02-13T23:31:30Z").getDayOfWeek("Australia/Sydney")', 6n],
+    ['timestamp("2009-02-13T23:31:30Z").getHours("nowhere")', FAULT],
+    ['timestamp("2009-02-13T23:31:30Z").getDayOfYear()', 43n],
+    ['duration("90m").getHours() + duration("90m").getMinutes()', 91n],
+    ['[duration("2s"), duration("1s")].exists(d, d > duration("1s"))', true],
   ],
   'functions for node hooks': [
     ['"tacocat".indexOf("a", 3) + "tacocat".lastIndexOf("c")', 9n],

@@ -78,7 +78,7 @@ describe('the language', () => {
     ['{"a": 1, "a": 2}', 'the same key twice'],
     ['"x".matches("(")', 'no regular expression'],
     ['"x".constructor("y")', 'cannot be evaluated'],
-    ['duration("1s")', 'cannot be evaluated'],
+    ['duration("1")', 'cannot be evaluated'],
     ['1.all(x, true)', 'take a list'],
     ['[1].all(x)', 'take a list'],
     ['has(1)', 'has() takes one field'],

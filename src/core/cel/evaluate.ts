@@ -2,8 +2,11 @@
 // cannot be evaluated says why; one that takes too many steps is cut off. How long a step may take is bounded by whoever calls this. Pure.
 import { isKvError } from '../../base/errors.js';
 import { fail, ok, type Result } from '../../base/result.js';
-import { type CelFunction, FUNCTIONS, type FunctionTable, isOf, METHODS, MORE_FUNCTIONS, MORE_METHODS } from './functions.js';
+import { MORE_FUNCTIONS, MORE_METHODS } from './extensions.js';
+import { FUNCTIONS, isOf, METHODS } from './functions.js';
 import { type Expression, type Literal, parse } from './parser.js';
+import type { CelFunction, FunctionTable } from './signature.js';
+import { Duration, Timestamp } from './time.js';
 import {
   ABSENT,
   arithmetic,
@@ -85,6 +88,8 @@ const NAMES: Readonly<Record<string, string>> = { bigint: 'int', number: 'double
 function typeNameOf(value: CelValue): string {
   if (value === null) return 'null_type';
   if (value instanceof Uint) return 'uint';
+  if (value instanceof Duration) return 'google.protobuf.Duration';
+  if (value instanceof Timestamp) return 'google.protobuf.Timestamp';
   if (value instanceof BuiltObject) return value.type;
   if (value instanceof CelObject) return 'map';
   return Array.isArray(value) ? 'list' : (NAMES[typeof value] ?? 'null_type');

@@ -1,4 +1,5 @@
 // The format() method of texts: %s, %d, %f, %e, %b, %o, %x and %X with their precisions. Pure; called through ./functions.ts.
+import { Duration, Timestamp } from './time.js';
 import { BuiltObject, CelObject, type CelValue, Uint } from './values.js';
 
 const CLAUSE = /%(?:%|(?:\.(\d{1,3}))?([a-zA-Z]))/g;
@@ -15,6 +16,7 @@ function special(value: number): string | undefined {
 /** %s: as people read it, also what is nested. */
 function shown(value: CelValue): string {
   if (value instanceof Uint) return String(value.value);
+  if (value instanceof Duration || value instanceof Timestamp) return value.toString();
   if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`;
   if (value instanceof BuiltObject && value.type === 'type') return String(value.field('name'));
   if (value instanceof CelObject) {

@@ -1,6 +1,7 @@
 // Values of CEL expressions, and what the operators make of them. API objects appear under the names of the reference's own structures (Spec, CPU):
 // their JSON names in other capitals. What an object lacks is the zero value of its type, which nothing here knows: it equals every zero. Pure.
 import { KvError } from '../../base/errors.js';
+import { Duration, reckoned, Timestamp } from './time.js';
 
 /** A field that an object lacks. */
 export const ABSENT: unique symbol = Symbol('absent');
@@ -13,6 +14,9 @@ export class Uint {
     this.value = value;
   }
 }
+
+type Time = Duration | Timestamp;
+const isTime = (value: CelValue): value is Time => value instanceof Duration || value instanceof Timestamp;
 
 /** What has fields to select or entries to look up. */
 export abstract class CelObject {
@@ -28,7 +32,7 @@ export abstract class CelObject {
   abstract keys(): readonly CelValue[];
 }
 
-export type CelValue = boolean | bigint | Uint | number | string | null | typeof ABSENT | readonly CelValue[] | CelObject;
+export type CelValue = boolean | bigint | Uint | number | string | null | typeof ABSENT | Time | readonly CelValue[] | CelObject;
 
 /** Fields of the reference's structures whose JSON has another name; asked where there is none of their own. */
 const JSON_NAMES: Readonly<Record<string, string>> = {
@@ -175,8 +179,14 @@ function sameObject(a: CelObject, b: CelObject): boolean {
   return keys.length === b.keys().length && keys.every((key) => equal(a.entry(key) ?? ABSENT, b.entry(key) ?? ABSENT));
 }
 
+/** undefined for a point and a span. */
+function compareTimes(a: Time, b: Time): number | undefined {
+  return a instanceof Duration === b instanceof Duration ? order(a.ns, b.ns) : undefined;
+}
+
 function sameThings(a: CelValue, b: CelValue): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return sameList(a, b);
+  if (isTime(a) && isTime(b)) return compareTimes(a, b) === 0;
   return a instanceof CelObject && b instanceof CelObject ? a === b || sameObject(a, b) : a === b;
 }
 
@@ -190,9 +200,12 @@ export function compare(a: CelValue, b: CelValue): number | undefined {
   const x: CelValue = a === ABSENT ? zeroLike(b) : a;
   const y: CelValue = b === ABSENT ? zeroLike(a) : b;
   if (isNumber(x) && isNumber(y)) return order(plain(x), plain(y));
-  if (typeof x === 'string' && typeof y === 'string') return order(x, y);
-  return typeof x === 'boolean' && typeof y === 'boolean' ? Number(x) - Number(y) : undefined;
+  if (isTime(x) && isTime(y)) return compareTimes(x, y);
+  return typeof x === 'boolean' && typeof y === 'boolean' ? Number(x) - Number(y) : compareTexts(x, y);
 }
+
+const compareTexts = (x: CelValue, y: CelValue): number | undefined =>
+  typeof x === 'string' && typeof y === 'string' ? order(x, y) : undefined;
 
 /** By value: a bigint and a number are compared exactly. */
 function order<T extends bigint | number | string>(x: T, y: T): number {
@@ -218,7 +231,7 @@ export const uintOf = (value: bigint): Uint | undefined => (value >= 0n && value
 export function arithmetic(sign: string, left: CelValue, right: CelValue): CelValue | undefined {
   const a = left === ABSENT ? zeroFor(right) : left;
   const b = right === ABSENT ? zeroFor(left) : right;
-  if (!isNumber(a) || !isNumber(b)) return sign === '+' ? concatenated(a, b) : undefined;
+  if (!isNumber(a) || !isNumber(b)) return ofOthers(sign, a, b);
   if (typeof a === 'number' || typeof b === 'number') return typeof a === typeof b ? REAL[sign]?.(a as number, b as number) : undefined;
   const result = WHOLE[sign]?.(plain(a) as bigint, plain(b) as bigint);
   return result === undefined ? undefined : counted(result, a, b);
@@ -229,6 +242,9 @@ const counted = (result: bigint, a: CelValue, b: CelValue): CelValue | undefined
   a instanceof Uint || b instanceof Uint ? uintOf(result) : intOf(result);
 
 const zeroFor = (other: CelValue): CelValue => (typeof other === 'number' ? 0 : Array.isArray(other) ? [] : zeroLike(other));
+
+const ofOthers = (sign: string, a: CelValue, b: CelValue): CelValue | undefined =>
+  isTime(a) && isTime(b) ? reckoned(sign, a, b) : sign === '+' ? concatenated(a, b) : undefined;
 
 function concatenated(a: CelValue, b: CelValue): CelValue | undefined {
   if (typeof a === 'string' && typeof b === 'string') return a + b;

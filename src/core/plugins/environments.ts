@@ -3,7 +3,7 @@
 import { schemaOf } from '../../api/schema/crds.js';
 import type { Schema } from '../../api/schema/resolve.js';
 import type { Environment, Type } from '../cel/check.js';
-import { MORE_FUNCTIONS, MORE_METHODS } from '../cel/functions.js';
+import { MORE_FUNCTIONS, MORE_METHODS } from '../cel/extensions.js';
 import { ANY, listOf, mapOf, WHOLE } from '../cel/types.js';
 import { isEmbedded, jsonKeyOf } from '../cel/values.js';
 import { domainTypeNamed, placesOf, valueType } from './domain-schema.js';

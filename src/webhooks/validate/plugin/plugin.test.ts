@@ -38,6 +38,9 @@ describe('CEL', () => {
     ['vmi.spec.domain.devices.disks.map(d, d.name)', 'list<string>'],
     ['vmi.spec.domain.devices.disks[0].disk.bus', 'string'],
     ['"%s".format([vmi.metadata.name])', 'string'],
+    ['timestamp("2024-01-01T00:00:00Z") - timestamp(0)', 'duration'],
+    ['timestamp(0) + duration("1s") > timestamp(1)', 'bool'],
+    ['timestamp(0).getFullYear("Europe/Berlin")', 'int'],
     ['int("1") == 1 && type(1) == int', 'bool'],
     ['null == vmi.spec.domain.cpu', 'bool'],
   ])('%s is of type %s', (text, expected) => {
@@ -82,6 +85,8 @@ describe('CEL', () => {
     ['vmi.spec.volumes.exists(v, v.nam == "x")', /volumes\[\] has no field nam/],
     ['"a".contains()', /contains\(\) cannot be used with string/],
     ['"a".substring("b")', /substring\(\)/],
+    ['timestamp(0) + timestamp(0)', /operator \+/],
+    ['duration("1s") < timestamp(0)', /operator </],
     ['Nothing{}', /no type Nothing/],
     [`${'('.repeat(300)}1${')'.repeat(300)}`, /nested too deeply/],
   ])('%s is refused', (text, expected) => {
