@@ -33,6 +33,7 @@ export const WRONG_CONTENT: Readonly<Record<string, string>> = {
   'vol-late': 'touch /vol-late/something-else',
   'vol-link': 'ln -s /etc/passwd /vol-link/disk.img',
   'vol-folder': 'mkdir /vol-folder/disk.img',
+  'vol-sparse': '/bin/busybox truncate -s 96M /vol-sparse/disk.img',
   'vol-qcow': "printf 'QFI\\373' > /vol-qcow/disk.img; /bin/busybox truncate -s 1M /vol-qcow/disk.img",
 };
 

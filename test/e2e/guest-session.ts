@@ -1,19 +1,26 @@
 // A guest's console for as long as a test needs it, and what any kind of guest is asked there.
 import { expect } from 'vitest';
 import type { VirtualMachineInstance } from '../../src/api/index.js';
-import { Console, eventually, find } from './harness.js';
+import { Console, eventsOf, eventually, find, NAMESPACE } from './harness.js';
 
 /** A guest with a whole system, emulated, beside others. */
 export const BOOT_MS = 300_000;
 
-export const phaseOf = async (name: string): Promise<string | undefined> =>
-  (await find<VirtualMachineInstance>('vmi', name))?.status?.phase;
+export const phaseOf = async (name: string, namespace = NAMESPACE): Promise<string | undefined> =>
+  (await find<VirtualMachineInstance>('vmi', name, namespace))?.status?.phase;
 
-async function waitRunning(name: string): Promise<void> {
+/** Everything a user would find about a VMI without looking at logs. */
+export async function wordsOf(name: string, namespace = NAMESPACE): Promise<string> {
+  const vmi = await find<VirtualMachineInstance>('vmi', name, namespace);
+  const conditions = (vmi?.status?.conditions ?? []).map(({ message }) => message ?? '');
+  return [...conditions, ...(await eventsOf('VirtualMachineInstance', name, namespace))].join('\n');
+}
+
+async function waitRunning(name: string, namespace: string): Promise<void> {
   await eventually(
     `VMI ${name} Running`,
     async () => {
-      const vmi = await find<VirtualMachineInstance>('vmi', name);
+      const vmi = await find<VirtualMachineInstance>('vmi', name, namespace);
       if (vmi?.status?.phase !== 'Running') throw new Error(`it is ${vmi?.status?.phase}: ${JSON.stringify(vmi?.status?.conditions)}`);
       return true;
     },
@@ -33,9 +40,9 @@ async function login(console: Console): Promise<void> {
   }
 }
 
-export async function inGuest<T>(name: string, work: (console: Console) => Promise<T>): Promise<T> {
-  await waitRunning(name);
-  const console = await Console.open(name);
+export async function inGuest<T>(name: string, work: (console: Console) => Promise<T>, namespace = NAMESPACE): Promise<T> {
+  await waitRunning(name, namespace);
+  const console = await Console.open(name, namespace);
   try {
     await login(console);
     return await work(console);

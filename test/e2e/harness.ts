@@ -5,17 +5,24 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { KubeObject } from '../../src/api/meta.js';
 import { type ClusterHandle, ensureUp } from '../cluster/cluster.js';
+import { openReader, type Reader } from './reader.js';
 
 export const ROOT = join(fileURLToPath(import.meta.url), '..', '..', '..');
 export const NAMESPACE = 'e2e';
 export const TINY_IMAGE = 'localhost/kubevirt-ts/guest-tiny:dev';
 
 let handle: ClusterHandle | undefined;
+let opened: Reader | undefined;
 
 /** The local cluster, which global-setup.ts has brought up. */
 export async function cluster(): Promise<ClusterHandle> {
   handle ??= await ensureUp();
   return handle;
+}
+
+async function reader(): Promise<Reader> {
+  opened ??= openReader((await cluster()).kubeconfig);
+  return opened;
 }
 
 export async function kubectl(...args: string[]): Promise<string> {
@@ -38,11 +45,15 @@ export async function refusal(object: object): Promise<string> {
 }
 
 export async function find<T extends KubeObject>(kind: string, name: string, namespace = NAMESPACE): Promise<T | undefined> {
+  const look = (await reader()).finding(kind);
+  if (look) return (await look(name, namespace)) as T | undefined;
   const text = await kubectl('get', kind, name, '-n', namespace, '--ignore-not-found', '-o', 'json');
   return text.trim() ? (JSON.parse(text) as T) : undefined;
 }
 
 export async function list<T extends KubeObject>(kind: string, ...args: string[]): Promise<T[]> {
+  const look = (await reader()).listing(kind, args);
+  if (look) return (await look()) as T[];
   return (JSON.parse(await kubectl('get', kind, '-o', 'json', ...args)) as { items: T[] }).items;
 }
 
@@ -73,9 +84,9 @@ export async function eventually<T>(
 }
 
 /** Events of an object as `Reason: message` lines, oldest first. */
-export async function eventsOf(kind: string, name: string): Promise<string[]> {
+export async function eventsOf(kind: string, name: string, namespace = NAMESPACE): Promise<string[]> {
   const selector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
-  const events = await list<KubeObject & { reason: string; message: string }>('events', '-n', NAMESPACE, '--field-selector', selector);
+  const events = await list<KubeObject & { reason: string; message: string }>('events', '-n', namespace, '--field-selector', selector);
   return events.map((e) => `${e.reason}: ${e.message}`);
 }
 
@@ -114,9 +125,9 @@ export class Console {
     });
   }
 
-  static async open(vmi: string): Promise<Console> {
+  static async open(vmi: string, namespace = NAMESPACE): Promise<Console> {
     const { kubeconfig } = await cluster();
-    const args = [join(ROOT, 'dist/bundle/kubectl-virt.js'), 'console', vmi, '-n', NAMESPACE];
+    const args = [join(ROOT, 'dist/bundle/kubectl-virt.js'), 'console', vmi, '-n', namespace];
     return new Console(spawn(process.execPath, args, { env: { ...process.env, KUBECONFIG: kubeconfig } }));
   }
 

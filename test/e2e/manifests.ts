@@ -11,7 +11,7 @@ export interface VmOptions {
 }
 
 export function tinyVm(name: string, options: VmOptions = {}): object {
-  const { node, runStrategy = 'Always', binding = 'masquerade', image = TINY_IMAGE, gracePeriodSeconds = 15, userData } = options;
+  const { node, runStrategy = 'Always', binding = 'masquerade', image = TINY_IMAGE, gracePeriodSeconds = 5, userData } = options;
   return {
     apiVersion: 'kubevirt.io/v1',
     kind: 'VirtualMachine',

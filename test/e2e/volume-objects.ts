@@ -198,6 +198,7 @@ export const everyVolumeAgain = (hostDir: string): object =>
     { name: 'fs', source: pvc('vol-fs') },
     { name: 'blk', source: pvc('vol-blk') },
     { name: 'ro', source: pvc('vol-imported', { readOnly: true }) },
+    { name: 'sparse', source: pvc('vol-sparse') },
     { name: 'eph', source: { ephemeral: pvc('vol-filled') } },
     { name: 'empty', source: { emptyDisk: { capacity: '16Mi' } } },
     { name: 'host', source: hostImage(hostDir) },

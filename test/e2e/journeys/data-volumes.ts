@@ -42,9 +42,13 @@ function machine(): object {
   return vm;
 }
 
-async function move(phase: string): Promise<void> {
-  await kubectl('patch', CRD, NAME, '-n', NAMESPACE, '--subresource=status', '--type=merge', '-p', JSON.stringify({ status: { phase } }));
+async function move(phase: string, conditions: readonly object[] = []): Promise<void> {
+  const patch = JSON.stringify({ status: { phase, conditions } });
+  await kubectl('patch', CRD, NAME, '-n', NAMESPACE, '--subresource=status', '--type=merge', '-p', patch);
 }
+
+/** As CDI tells that it may not make the claim. */
+const OVER_QUOTA = [{ type: 'Bound', status: 'False', reason: 'ErrExceededQuota', message: 'exceeded quota: storage, requested: 256Mi' }];
 
 async function expectFailure(reason: string, message: RegExp): Promise<void> {
   await eventually(`VM ${NAME} says ${message}`, async () => {
@@ -71,6 +75,9 @@ export function dataVolumes(): void {
   });
 
   it('starts it once its disk is filled, and says meanwhile what happens', async () => {
+    await move('Pending', OVER_QUOTA);
+    await waitForStatus(NAME, 'DataVolumeError');
+    await expectFailure('FailedDataVolumeImport', /DataVolume vol-dv exceeds quota limits: .*exceeded quota: storage, requested: 256Mi/);
     await move('Failed');
     await waitForStatus(NAME, 'DataVolumeError');
     await expectFailure('FailedDataVolumeImport', /DataVolume vol-dv failed to import disk image/);

@@ -2,6 +2,7 @@
 // volumes and memory; the kernel of the tiny guest takes no CPUs while it runs, so of those the status tells.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Pod, VirtualMachine, VirtualMachineInstance, VolumeStatus } from '../../../src/api/index.js';
+import { quantityValue } from '../../../src/api/quantity.js';
 import { apply, Console, eventsOf, eventually, find, kubectl, list, NAMESPACE } from '../harness.js';
 import { tinyVm } from '../manifests.js';
 import { virt, waitRunning } from '../vm-waits.js';
@@ -178,6 +179,26 @@ export function hotplug(): void {
       return (await kilobytesIn(console)) > kilobytes + 128 * 1024;
     });
     expect(await needsRestart()).toBe(false);
+  });
+
+  it('takes memory back that the guest does not need', async () => {
+    const kilobytes = await kilobytesIn(console);
+    await patchDomain({ memory: { guest: '1Gi' } });
+    // A block in which the guest's kernel has something that cannot be moved stays for a while.
+    await eventually('the guest has given nearly all of it back', async () => {
+      const { status } = (await vmiNow()) ?? {};
+      const isChanging = status?.conditions?.some(({ type }) => type === 'HotMemoryChange');
+      const { guestCurrent = '0', guestRequested } = status?.memory ?? {};
+      const isSmall = quantityValue(guestCurrent) <= quantityValue('1088Mi');
+      if (!isSmall || guestRequested !== '1Gi' || isChanging) throw new Error(JSON.stringify(status?.memory));
+      return true;
+    });
+    await eventually('the guest knows', async () => (await kilobytesIn(console)) < kilobytes - 128 * 1024);
+    expect(await needsRestart()).toBe(false);
+    await patchDomain({ memory: { guest: '512Mi' } });
+    await eventually('less than at its start needs a restart', needsRestart);
+    await patchDomain({ memory: { guest: '1Gi' } });
+    await eventually('none is asked for any more', async () => !(await needsRestart()));
   });
 
   it('says what it can only have after a restart', async () => {
