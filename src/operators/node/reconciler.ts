@@ -7,7 +7,8 @@ import { NODES, PODS, VIRTUAL_MACHINE_INSTANCES } from '../../runtime/resources.
 import type { Controller, EventRecorder, KubeClient, Manager, Reconcile, Store } from '../../runtime/types.js';
 import { VIRT_PODS } from '../vmi/controller.js';
 import { PODS_BY_OWNER } from '../vmi/reconciler.js';
-import { decideNode } from './decide.js';
+import { launchersOf } from '../vmi/sight.js';
+import { decideNode, type NodePlan, type SeenNode } from './decide.js';
 
 const VMIS_BY_NODE = 'node';
 const REASON = 'NodeUnresponsive';
@@ -40,24 +41,40 @@ async function failVmi(d: NodeDeps, vmi: VirtualMachineInstance, node: string, n
   d.events.event(vmi, 'Normal', REASON, text.vmi(node));
 }
 
+/**
+ * The same node as the API server has it now. Caches are filled apart from each other: that of nodes may not show one yet on which guests
+ * run already, or a heartbeat of minutes ago, and that of pods may lack a launcher.
+ */
+async function asItIs(d: NodeDeps, seen: SeenNode, { lost }: NodePlan): Promise<SeenNode> {
+  const node = await d.client.find(NODES, seen.name);
+  const found = await Promise.all(lost.map(async (vmi) => [vmi.metadata.uid, await launchersOf(d.client, vmi)] as const));
+  const pods = new Map(found);
+  return { ...seen, node, podsOf: (vmi) => pods.get(vmi.metadata.uid) ?? seen.podsOf(vmi) };
+}
+
+async function perform(d: NodeDeps, { name, node }: SeenNode, plan: NodePlan, now: number): Promise<void> {
+  if (plan.markUnschedulable && node) {
+    await d.client.jsonPatch(NODES, name, mapOps('/metadata/labels', node.metadata.labels, { [LABEL.schedulable]: 'false' }));
+    d.events.event(node, 'Warning', REASON, text.node);
+  }
+  for (const vmi of plan.lost) await failVmi(d, vmi, name, now);
+}
+
 const reconcileNode =
   (d: NodeDeps): Reconcile =>
   async (name, ctx) => {
-    const node = d.nodes.get(name);
-    const plan = decideNode(
-      {
-        name,
-        node,
-        vmis: d.vmis.byIndex(VMIS_BY_NODE, name),
-        podsOf: (vmi) => d.pods.byIndex(PODS_BY_OWNER, vmi.metadata.uid ?? ''),
-      },
-      ctx.now(),
-    );
-    if (plan.markUnschedulable && node) {
-      await d.client.jsonPatch(NODES, name, mapOps('/metadata/labels', node.metadata.labels, { [LABEL.schedulable]: 'false' }));
-      d.events.event(node, 'Warning', REASON, text.node);
+    const seen: SeenNode = {
+      name,
+      node: d.nodes.get(name),
+      vmis: d.vmis.byIndex(VMIS_BY_NODE, name),
+      podsOf: (vmi) => d.pods.byIndex(PODS_BY_OWNER, vmi.metadata.uid ?? ''),
+    };
+    let plan = decideNode(seen, ctx.now());
+    if (plan.markUnschedulable || plan.lost.length > 0) {
+      const now = await asItIs(d, seen, plan);
+      plan = decideNode(now, ctx.now());
+      await perform(d, now, plan, ctx.now());
     }
-    for (const vmi of plan.lost) await failVmi(d, vmi, name, ctx.now());
     return plan.recheckMs === undefined ? undefined : { afterMs: plan.recheckMs, why: 'next look at the heartbeat' };
   };
 

@@ -14,16 +14,17 @@ export const BEHIND_MS = 1_000;
 /** Its pod is not to be seen, and it would end for that. */
 const wouldEnd = ({ vmi, pod }: Seen): boolean => !pod && (isHandedOver(vmi) || phaseOf(vmi) === 'Scheduling');
 
-/** The launcher is there: only our cache does not know. */
-export async function isPodUnseen(client: KubeClient, seen: Seen): Promise<boolean> {
-  if (!wouldEnd(seen)) return false;
-  const { vmi } = seen;
+/** The VMI's launcher pods as the API server has them now. */
+export async function launchersOf(client: KubeClient, vmi: VirtualMachineInstance): Promise<Pod[]> {
   const { namespace = '', uid = '' } = vmi.metadata;
   const labelSelector = `${LABEL.app}=${LAUNCHER_POD},${LABEL.createdBy}=${uid}`;
   const { items } = await client.list(PODS, { namespace, labelSelector });
-  const launchers = items.filter((pod) => isLauncherOf(pod, vmi) && !isTemporary(pod));
-  return currentPod(launchers, vmi) !== undefined;
+  return items.filter((pod) => isLauncherOf(pod, vmi) && !isTemporary(pod));
 }
+
+/** The launcher is there: only our cache does not know. */
+export const isPodUnseen = async (client: KubeClient, seen: Seen): Promise<boolean> =>
+  wouldEnd(seen) && currentPod(await launchersOf(client, seen.vmi), seen.vmi) !== undefined;
 
 /** Those whose VMI is gone; a key's VMI of now is another when its uid is. */
 export async function orphansAmong(client: KubeClient, key: string, pods: readonly Pod[]): Promise<readonly Pod[]> {
