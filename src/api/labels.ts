@@ -52,6 +52,8 @@ export const DEVICE = {
   vhostVsock: 'devices.kubevirt.io/vhost-vsock',
   /** In place of kvm, where the hypervisor hyperv-direct is configured. */
   mshv: 'devices.kubevirt.io/mshv',
+  /** The socket of the node's helper for SCSI persistent reservations. */
+  prHelper: 'devices.kubevirt.io/pr-helper',
 } as const;
 
 export const POD_UNPAUSED_CONDITION = 'kubevirt.io/virtual-machine-unpaused';

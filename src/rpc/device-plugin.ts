@@ -2,7 +2,7 @@
 // makes the kubelet dial it. Which devices exist and what a container gets is the node agent's matter; see src/node/devices.
 import type { ServerUnaryCall, ServerWritableStream, sendUnaryData, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { listenOn, openChannel } from './channel.js';
-import type { AllocateRequest, ListAndWatchResponse } from './generated/v1beta1.js';
+import type { AllocateRequest, ContainerAllocateResponse, ListAndWatchResponse } from './generated/v1beta1.js';
 import { SERVICES } from './loader.js';
 import { toWire } from './wire-error.js';
 
@@ -17,6 +17,20 @@ export interface AllocatedDevice {
   /** Letters of r, w, m. */
   readonly permissions: string;
 }
+
+export interface AllocatedFolder {
+  readonly hostPath: string;
+  readonly containerPath: string;
+  readonly readOnly: boolean;
+}
+
+/** What a container gets. */
+export interface Allocation {
+  readonly devices?: readonly AllocatedDevice[];
+  readonly folders?: readonly AllocatedFolder[];
+}
+
+type Allocate = (ids: readonly string[]) => Promise<Allocation>;
 
 export interface DevicePluginServer {
   readonly socketPath: string;
@@ -39,7 +53,7 @@ const toWireList = (devices: readonly PluginDevice[]): ListAndWatchResponse => (
 export async function serveDevicePlugin(
   socketPath: string,
   devices: readonly PluginDevice[],
-  allocate: (ids: readonly string[]) => Promise<readonly AllocatedDevice[]>,
+  allocate: Allocate,
 ): Promise<DevicePluginServer> {
   const watchers = new Set<Watcher>();
   let current = devices;
@@ -69,20 +83,19 @@ export async function serveDevicePlugin(
   };
 }
 
-async function answer(
-  request: AllocateRequest,
-  allocate: (ids: readonly string[]) => Promise<readonly AllocatedDevice[]>,
-  reply: sendUnaryData<unknown>,
-): Promise<void> {
+const toWireAllocation = ({ devices = [], folders = [] }: Allocation): Partial<ContainerAllocateResponse> => ({
+  devices: devices.map(({ containerPath, hostPath, permissions }) => ({ container_path: containerPath, host_path: hostPath, permissions })),
+  mounts: folders.map(({ containerPath, hostPath, readOnly }) => ({
+    container_path: containerPath,
+    host_path: hostPath,
+    read_only: readOnly,
+  })),
+});
+
+async function answer(request: AllocateRequest, allocate: Allocate, reply: sendUnaryData<unknown>): Promise<void> {
   try {
     const container_responses = await Promise.all(
-      request.container_requests.map(async ({ devices_ids }) => ({
-        devices: (await allocate(devices_ids)).map(({ containerPath, hostPath, permissions }) => ({
-          container_path: containerPath,
-          host_path: hostPath,
-          permissions,
-        })),
-      })),
+      request.container_requests.map(async ({ devices_ids }) => toWireAllocation(await allocate(devices_ids))),
     );
     reply(null, { container_responses });
   } catch (err) {

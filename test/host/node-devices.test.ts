@@ -1,6 +1,7 @@
 // A device plugin against a stand-in for the kubelet that speaks the real protocol over real sockets.
 import { execFileSync } from 'node:child_process';
 import { mkdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type Server as SocketServer } from 'node:net';
 import { join } from 'node:path';
 import { credentials, loadPackageDefinition, Server, ServerCredentials } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -133,6 +134,54 @@ describe('device plugin', () => {
 
     kubelet = await startKubelet(dir);
     await vi.waitFor(() => expect(plugins.ready()).toBe(true), { timeout: 5_000 });
+  });
+});
+
+describe('socket of a daemon', () => {
+  const NOBODY = 65_534;
+  const listen = (path: string): Promise<SocketServer> =>
+    new Promise((resolve, reject) => {
+      const server = createServer((client) => client.end());
+      server.once('error', reject);
+      server.listen(path, () => resolve(server));
+    });
+  const close = (server: SocketServer): Promise<unknown> => new Promise((resolve) => server.close(resolve));
+
+  it('is offered while somebody listens, to its users, in a folder that they cannot change', async () => {
+    const folder = join(dir, 'pr');
+    await mkdir(folder);
+    const path = join(folder, 'helper.sock');
+    const spec: DeviceSpec = { ...SPEC, name: 'kvm', path: folder, socket: { name: 'helper.sock', owner: NOBODY } };
+    const device = createDevicePlugin(spec, options());
+    void device.run(ctx());
+    await vi.waitFor(() => expect(device.isRegistered()).toBe(true));
+    expect(device.isHealthy()).toBe(false);
+
+    const daemon = await listen(path);
+    await vi.waitFor(() => expect(device.isHealthy()).toBe(true));
+    expect([(await stat(path)).uid, (await stat(folder)).uid]).toEqual([NOBODY, 0]);
+
+    const plugin = client();
+    const answer = await new Promise((resolve, reject) =>
+      plugin.Allocate({ container_requests: [{ devices_ids: ['kvm7'] }] }, (err: unknown, res: unknown) =>
+        err ? reject(err) : resolve(res),
+      ),
+    );
+    plugin.close();
+    expect(answer).toMatchObject({
+      container_responses: [{ mounts: [{ container_path: folder, host_path: folder, read_only: true }] }],
+    });
+
+    // A daemon that was killed leaves its file behind: a hard link, since this one takes its own away.
+    execFileSync('ln', [path, join(folder, 'left-behind')]);
+    await close(daemon);
+    execFileSync('mv', [join(folder, 'left-behind'), path]);
+    await vi.waitFor(() => expect(device.isHealthy()).toBe(false));
+    await rm(path);
+    const again = await listen(path);
+    await vi.waitFor(() => expect(device.isHealthy()).toBe(true));
+    expect((await stat(path)).uid).toBe(NOBODY);
+    await close(again);
   });
 });
 

@@ -147,7 +147,7 @@ function addExtended({ requests, limits }: Draft, domain: DomainSpec, { config, 
     ...deviceNames(domain, config),
     ...(isSev(domain) ? ['devices.kubevirt.io/sev'] : []),
     ...(isTdx(domain) ? ['devices.kubevirt.io/tdx'] : []),
-    ...(hasReservation(domain) ? ['devices.kubevirt.io/pr-helper'] : []),
+    ...(hasReservation(domain) ? [DEVICE.prHelper] : []),
     ...(config.isEnabled('IOMMUFD') ? ['devices.kubevirt.io/iommufd'] : []),
   ];
   for (const name of names) {

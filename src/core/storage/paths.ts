@@ -18,7 +18,9 @@ export const HUGEPAGES_DIR = '/dev/hugepages';
 /** Annotation kubevirt.io/network-info as a file: PCI addresses of SR-IOV networks. */
 export const NETWORK_INFO_FILE = '/etc/podinfo/network-info';
 export const DRA_METADATA_DIR = '/var/run/kubernetes.io/dra-device-attributes';
-export const RESERVATION_SOCKET = '/var/run/kubevirt/daemons/pr/pr-helper.sock';
+/** The same path on the node, in virt-handler's pod and in the launcher. */
+export const RESERVATION_DIR = `${PUBLIC_DIR}/daemons/pr`;
+export const RESERVATION_SOCKET = `${RESERVATION_DIR}/pr-helper.sock`;
 export const PASST_LOG = `${PUBLIC_DIR}/passt.log`;
 export const FIRMWARE_LOG_PIPE = `${PRIVATE_DIR}/QEMUSeaBiosDebugPipe`;
 export const DOWNWARD_METRICS_MOUNT = `${PRIVATE_DIR}/downwardmetric-disk`;

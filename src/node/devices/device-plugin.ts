@@ -1,5 +1,5 @@
-// One device plugin: offers a device node of the host to pods as an extended resource. Serves on its own socket, registers with the
-// kubelet, registers again when the kubelet or the socket was replaced, and reports the device unhealthy while its node is missing.
+// One device plugin: offers a device node of the host, or a daemon's socket, to pods as an extended resource. Serves on its own socket, registers with the
+// kubelet, registers again when the kubelet or the socket was replaced, and reports the device unhealthy while it is missing.
 // Runs until the context ends; a failure is logged and tried again, never thrown.
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,20 +8,23 @@ import { sleep } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
 import { messageOf } from '../../base/errors.js';
 import {
-  type AllocatedDevice,
+  type Allocation,
   type DevicePluginServer,
   type PluginDevice,
   registerDevicePlugin,
   serveDevicePlugin,
 } from '../../rpc/device-plugin.js';
+import { offerSocket, type SharedSocket } from './shared-socket.js';
 
 export interface DeviceSpec {
   /** kvm, tun, vhost-net. */
   readonly name: string;
   readonly resourceName: string;
-  /** Device node on the host and in the container. */
+  /** Device node on the host and in the container; with `socket` the folder that the socket is in. */
   readonly path: string;
   readonly permissions: string;
+  /** A daemon of the node listens here. This process must see the folder at the same path as the host does. */
+  readonly socket?: SharedSocket;
 }
 
 export interface DevicePluginOptions {
@@ -30,7 +33,7 @@ export interface DevicePluginOptions {
   /** The host's root directory as this process sees it: the agent's own /dev is a copy made at its start. */
   readonly hostRoot: string;
   readonly maxDevices: number;
-  /** How often sockets and the device node are looked at. */
+  /** How often sockets and the device are looked at. */
   readonly pollMs?: number;
 }
 
@@ -38,7 +41,7 @@ export interface DevicePlugin {
   readonly spec: DeviceSpec;
   /** True while the kubelet knows the plugin. */
   isRegistered(): boolean;
-  /** False while the device node is missing. */
+  /** False while the device node is missing, or nobody listens on the socket. */
   isHealthy(): boolean;
   run(ctx: Ctx): Promise<void>;
 }
@@ -80,7 +83,7 @@ interface State {
 async function session(ctx: Ctx, spec: DeviceSpec, options: DevicePluginOptions, state: State, registered: () => void): Promise<void> {
   const kubelet = join(options.pluginDir, KUBELET_SOCKET);
   const endpoint = `kubevirt-${spec.name}.sock`;
-  state.healthy = await isDevice(options.hostRoot + spec.path);
+  state.healthy = await isThere(spec, options);
   const server = await serveDevicePlugin(join(options.pluginDir, endpoint), deviceList(spec, options, state.healthy), async (ids) =>
     allocation(spec, ids),
   );
@@ -114,7 +117,7 @@ async function watch(ctx: Ctx, server: DevicePluginServer, sockets: Watched, plu
   while (!ctx.signal.aborted) {
     await sleep(ctx.clock, options.pollMs ?? POLL_MS, ctx.signal);
     if ((await fileId(server.socketPath)) !== own || (await fileId(sockets.kubelet)) !== sockets.kubeletId) return;
-    const healthy = await isDevice(options.hostRoot + spec.path);
+    const healthy = await isThere(spec, options);
     if (healthy === state.healthy) continue;
     state.healthy = healthy;
     ctx.log.info({ device: spec.name, path: spec.path, healthy }, 'Device changed');
@@ -126,8 +129,15 @@ async function watch(ctx: Ctx, server: DevicePluginServer, sockets: Watched, plu
 const deviceList = (spec: DeviceSpec, { maxDevices }: DevicePluginOptions, healthy: boolean): PluginDevice[] =>
   Array.from({ length: maxDevices }, (_, at) => ({ id: `${spec.name}${at}`, healthy }));
 
-const allocation = (spec: DeviceSpec, ids: readonly string[]): AllocatedDevice[] =>
-  ids.length === 0 ? [] : [{ hostPath: spec.path, containerPath: spec.path, permissions: spec.permissions }];
+function allocation({ path, permissions, socket }: DeviceSpec, ids: readonly string[]): Allocation {
+  if (ids.length === 0) return {};
+  const place = { hostPath: path, containerPath: path };
+  // The folder and not the socket: a daemon that starts again makes a new one. Read-only, since all guests of the node share it.
+  return socket ? { folders: [{ ...place, readOnly: true }] } : { devices: [{ ...place, permissions }] };
+}
+
+const isThere = ({ path, socket }: DeviceSpec, { hostRoot }: DevicePluginOptions): Promise<boolean> =>
+  socket ? offerSocket(join(path, socket.name), socket.owner) : isDevice(hostRoot + path);
 
 /** Anything else of that name is no device, and no container could be given it. */
 async function isDevice(path: string): Promise<boolean> {

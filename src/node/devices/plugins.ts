@@ -1,8 +1,10 @@
 // The devices this node offers and their plugins as one set: started by main, asked by the heartbeat whether pods can count on them.
 import { open } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { DEVICE } from '../../api/labels.js';
 import { sleep } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
+import { RESERVATION_DIR, RESERVATION_SOCKET } from '../../core/storage/paths.js';
 import { createDevicePlugin, type DevicePlugin, type DevicePluginOptions, type DeviceSpec } from './device-plugin.js';
 
 export const DEVICE_SPECS: readonly DeviceSpec[] = [
@@ -25,6 +27,18 @@ export const VHOST_VSOCK: DeviceSpec = {
 };
 
 export const MSHV: DeviceSpec = { name: 'mshv', resourceName: DEVICE.mshv, path: '/dev/mshv', permissions: 'rw' };
+
+/** The launchers' user. */
+const QEMU_USER = 107;
+
+/** qemu-pr-helper runs beside the agent and issues the reservation commands of guests, which need rights that no launcher has. */
+export const PR_HELPER: DeviceSpec = {
+  name: 'pr-helper',
+  resourceName: DEVICE.prHelper,
+  path: RESERVATION_DIR,
+  permissions: 'rw',
+  socket: { name: basename(RESERVATION_SOCKET), owner: QEMU_USER },
+};
 
 const LOOK_AGAIN_MS = 5_000;
 
@@ -58,7 +72,7 @@ export function createDevicePlugins(
 async function runOnceWanted(ctx: Ctx, { spec, isWanted }: OptionalDevice, options: DevicePluginOptions): Promise<void> {
   while (!isWanted() && !ctx.signal.aborted) await sleep(ctx.clock, options.pollMs ?? LOOK_AGAIN_MS, ctx.signal);
   if (ctx.signal.aborted) return;
-  await touchDevice(options.hostRoot + spec.path);
+  if (!spec.socket) await touchDevice(options.hostRoot + spec.path);
   await createDevicePlugin(spec, options).run(ctx);
 }
 

@@ -165,6 +165,33 @@ describe('workloads', () => {
     expect(handler?.containers.map(({ name }) => name)).toEqual(['virt-handler', 'virt-launcher-image-holder']);
     expect(handler?.imagePullSecrets).toEqual([{ name: 'ps' }]);
   });
+
+  it.each<[string, KubeVirtSpec['configuration'], boolean]>([
+    ['nothing said', {}, false],
+    ['the setting', { persistentReservationConfiguration: { enabled: true } }, true],
+    ['the gate of before', gates('PersistentReservation'), true],
+    ['the setting against the gate', { persistentReservationConfiguration: { enabled: false }, ...gates('PersistentReservation') }, false],
+  ])('runs the helper for reservations with %s', (_, configuration = {}, isThere) => {
+    const handler = pods({ configuration })[2];
+    expect(handler?.containers.some(({ name }) => name === 'pr-helper')).toBe(isThere);
+    expect(handler?.volumes?.some(({ name }) => name === 'pr-helper-socket-vol')).toBe(isThere);
+  });
+
+  it('gives the helper for reservations the devices of the node and the folder that launchers get', () => {
+    const configuration = { persistentReservationConfiguration: { enabled: true } };
+    const handler = pods({ configuration })[2];
+    const helper = handler?.containers.find(({ name }) => name === 'pr-helper');
+    expect(helper).toMatchObject({
+      image: 'reg/kv/launcher:v1',
+      args: ['-k', '/var/run/kubevirt/daemons/pr/pr-helper.sock'],
+      securityContext: { privileged: true, runAsUser: 0 },
+    });
+    expect(helper?.volumeMounts?.map(({ mountPath }) => mountPath)).toEqual(['/var/run/kubevirt/daemons/pr', '/dev', '/etc/multipath']);
+    expect(
+      handler?.volumes?.filter(({ hostPath }) => hostPath?.type === 'DirectoryOrCreate').map(({ hostPath }) => hostPath?.path),
+    ).toEqual(['/var/run/kubevirt/daemons/pr', '/etc/multipath']);
+    expect(targetOf(context({ configuration }), set({ configuration })).id).not.toBe(targetOf(context(), set()).id);
+  });
 });
 
 describe('target', () => {

@@ -2,7 +2,8 @@
 // container asks the launcher image's libvirt what this node can do, before the agent labels the node with it. Pure.
 import { type Container, type DaemonSet, LABEL, type PodSpec } from '../../../api/index.js';
 import { clusterConfigOf } from '../../../core/config/cluster-config.js';
-import { hypervisorOf } from '../../../core/config/cluster-lookups.js';
+import { allowsPersistentReservation, hypervisorOf } from '../../../core/config/cluster-lookups.js';
+import { RESERVATION_DIR, RESERVATION_SOCKET } from '../../../core/storage/paths.js';
 import type { InstallContext } from '../install-context.js';
 import { ACCOUNT, SECRET } from './names.js';
 import { placed } from './placement.js';
@@ -34,7 +35,20 @@ const NAME = 'virt-handler';
 const GRACEFUL_SECONDS = 315;
 const GRACE_PERIOD_SECONDS = 330;
 
+/** A folder of the node that is made where it is missing. */
+const ownFolder = ({ volume, mount }: VolumeWithMount): VolumeWithMount => ({
+  volume: { ...volume, hostPath: { path: volume.hostPath?.path ?? '', type: 'DirectoryOrCreate' } },
+  mount,
+});
+
 const NODE_LABELLER = hostVolume('node-labeller', '/var/lib/kubevirt-node-labeller', { mountPath: '/var/lib/kubevirt-node-labeller' });
+
+/** What the helper for reservations sees of the node: LUNs come and go in /dev while it runs. */
+const RESERVATION_VOLUMES: readonly VolumeWithMount[] = [
+  ownFolder(hostVolume('pr-helper-socket-vol', RESERVATION_DIR, { mountPath: RESERVATION_DIR })),
+  hostVolume('dev-dir', '/dev', { mountPath: '/dev', mountPropagation: 'HostToContainer' }),
+  ownFolder(hostVolume('etc-multipath', '/etc/multipath', { mountPath: '/etc/multipath' })),
+];
 
 const VOLUMES: readonly VolumeWithMount[] = [
   secretVolume(SECRET.handlerServer, '/etc/virt-handler/servercertificates'),
@@ -117,6 +131,28 @@ function imageHolder(context: InstallContext): Container[] {
   ];
 }
 
+const keepsReservations = ({ spec }: InstallContext): boolean => allowsPersistentReservation(clusterConfigOf(spec.configuration));
+
+/**
+ * Issues the persistent reservations of guests on their LUNs. A process of its own, which the kubelet starts again: guests connect anew.
+ * QEMU and its helper come from one image, and that one is on the node already.
+ */
+function reservationHelper(context: InstallContext): Container[] {
+  if (!keepsReservations(context)) return [];
+  return [
+    {
+      name: 'pr-helper',
+      image: context.launcherImage,
+      imagePullPolicy: context.imagePullPolicy,
+      command: ['/usr/bin/qemu-pr-helper'],
+      args: ['-k', RESERVATION_SOCKET],
+      securityContext: { privileged: true, runAsUser: 0 },
+      terminationMessagePolicy: 'FallbackToLogsOnError',
+      volumeMounts: RESERVATION_VOLUMES.map(({ mount }) => mount),
+    },
+  ];
+}
+
 function annotations({ spec }: InstallContext): Record<string, string> {
   const network = spec.configuration?.migrations?.network;
   return {
@@ -126,6 +162,7 @@ function annotations({ spec }: InstallContext): Record<string, string> {
 }
 
 export function virtHandler(context: InstallContext): DaemonSet {
+  const volumes = [...VOLUMES, ...(keepsReservations(context) ? RESERVATION_VOLUMES : [])];
   const pod: PodSpec = {
     serviceAccountName: ACCOUNT.handler,
     priorityClassName: PRIORITY_CLASS,
@@ -133,8 +170,8 @@ export function virtHandler(context: InstallContext): DaemonSet {
     terminationGracePeriodSeconds: GRACE_PERIOD_SECONDS,
     tolerations: [CRITICAL_TOLERATION],
     initContainers: [labeller(context)],
-    containers: [agent(context), ...imageHolder(context)],
-    volumes: VOLUMES.map(({ volume }) => volume),
+    containers: [agent(context), ...imageHolder(context), ...reservationHelper(context)],
+    volumes: volumes.map(({ volume }) => volume),
     ...pullSecrets(context),
   };
   return {
