@@ -113,6 +113,25 @@ describe('sync', () => {
     expect(await parts.states()).toEqual(['ADDED Running/Unknown']);
   });
 
+  it('knows a guest that runs although libvirt went away right after it was started', async () => {
+    parts.libvirt.failNext('xml', 'the connection was lost');
+    await parts.manager.sync(vmi);
+    await parts.manager.started;
+    expect(await parts.states()).toEqual(['ADDED Running/Unknown']);
+    expect(parts.heard.at(-1)?.domain?.spec.machineType).toBe('pc-q35-10.0');
+  });
+
+  it('takes a guest as started that libvirt finds again after it went away while it started it', async () => {
+    parts.libvirt.failNext('create', 'the connection was lost');
+    parts.libvirt.failNext('undefine', 'the connection was lost');
+    await expect(parts.manager.sync(vmi)).rejects.toThrow('connection was lost');
+    parts.libvirt.change(DOMAIN, { state: 'running', reason: 'booted' }, 'started');
+    await parts.manager.sync(vmi);
+    await parts.manager.started;
+    expect(await parts.states()).toEqual(['ADDED Running/Unknown']);
+    expect(calls('create')).toEqual(['create']);
+  });
+
   it('passes on what the preparation says', async () => {
     parts = await fakeLauncherParts(async () => {
       throw new KvError('NotReady', 'disk not mounted yet');

@@ -85,12 +85,19 @@ export class DomainManager {
   /** Defines and starts the guest, or makes the running one match; what is right already is left alone. */
   sync(vmi: VirtualMachineInstance, sent?: VmiOptions): Promise<void> {
     return this.#mutex.request(async () => {
-      const { record, session, domain } = this.#deps;
+      const { record, session, domain, reporter } = this.#deps;
       this.#refuseWhileMoving();
       record.vmi = vmi;
       record.gracePeriodSeconds = vmi.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
       const state = await session.withDomain(domain, (handle) => handle.state());
-      if (state && isAlive(state)) await this.#goOn(state, vmi, sent);
+      if (state && isAlive(state)) {
+        // libvirt went away while it started the guest, and has found it again.
+        if (!record.started) {
+          this.#noteStart();
+          await reporter.devicesChanged();
+        }
+        await this.#goOn(state, vmi, sent);
+      }
       // A guest that ended stays ended: its VMI is over, and a new one gets a new pod.
       else if (!record.started) await this.#start(vmi, sent);
       if (record.started) this.#deps.metrics?.serve(vmi);
@@ -133,18 +140,17 @@ export class DomainManager {
     }
     const timing = { prepareMs: readyAt - begin, defineMs: definedAt - readyAt, startMs: ctx.now() - definedAt };
     ctx.log.info({ name: record.identity.name, type: prepared.type, ...timing }, 'Started the guest');
-    this.#started.resolve();
     await reporter.refresh();
   }
 
   async #create(handle: Domain, vmi: VirtualMachineInstance, prepared: PreparedDomain): Promise<void> {
-    const { record } = this.#deps;
+    const { record, reporter, ctx } = this.#deps;
     const paused = vmi.spec.startStrategy === 'Paused';
     record.userPaused = paused;
     // Only this of it: the document and the tree need not live as long as the guest.
     record.prepared = { type: prepared.type, memoryBytes: prepared.memoryBytes, devices: prepared.devices };
     record.isoSizes = prepared.isoSizes ?? {};
-    this.#startingSince = this.#deps.ctx.now();
+    this.#startingSince = ctx.now();
     try {
       await handle.create({ paused });
     } catch (err) {
@@ -152,10 +158,21 @@ export class DomainManager {
     } finally {
       this.#startingSince = undefined;
     }
-    const { machineType, taps } = describeLive(await readLive(handle));
-    if (machineType !== undefined) record.machineType = machineType;
-    record.taps = taps;
-    record.started = true;
+    // From here on its end is the VM's end, whatever becomes of what follows.
+    this.#noteStart();
+    try {
+      const { machineType, taps } = describeLive(await readLive(handle));
+      if (machineType !== undefined) record.machineType = machineType;
+      record.taps = taps;
+    } catch (err) {
+      ctx.log.info({ reason: messageOf(err) }, 'Cannot read the domain that was just started; it is read with its next state');
+      await reporter.devicesChanged();
+    }
+  }
+
+  #noteStart(): void {
+    this.#deps.record.started = true;
+    this.#started.resolve();
   }
 
   /** libvirt's error and QEMU's last words; the definition is taken back, so that the next sync begins anew. */

@@ -73,8 +73,9 @@ export function newRecord(identity: VmRecord['identity']): VmRecord {
 }
 
 /** What libvirt says that the guest has now. */
-export function noteDevices(record: VmRecord, { disks, interfaces, taps, memoryBytes, vcpus }: LiveDomain): void {
+export function noteDevices(record: VmRecord, { disks, interfaces, taps, memoryBytes, vcpus, machineType }: LiveDomain): void {
   record.taps = taps;
+  if (machineType !== undefined) record.machineType = machineType;
   const { prepared } = record;
   if (prepared === undefined) return;
   record.prepared = {
