@@ -4,6 +4,8 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
+  /** See ticks(). */
+  monotonic?(): number;
   /** Calls `fn` once after `ms`; returns a canceller. */
   after(ms: number, fn: () => void): () => void;
 }
@@ -12,6 +14,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(ms, fn) {
     let timer: NodeJS.Timeout;
     const arm = (left: number): void => {
@@ -22,6 +25,9 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Milliseconds since some moment, whatever becomes of the wall clock: for how long something takes, not for when it was. */
+export const ticks = (clock: Clock): number => clock.monotonic?.() ?? clock.now();
 
 /** Resolves after `ms`, or at once when the signal aborts (never rejects). */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@
 // alive by pings and cuts those whose peer no longer answers. Looks into no payload.
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
-import type { Clock } from '../base/clock.js';
+import { type Clock, ticks } from '../base/clock.js';
 import { CLOSURE_WITH_REASON } from './frames.js';
 import { flushAndClose } from './splice.js';
 
@@ -30,9 +30,9 @@ const STALLED_MS = 10 * 60_000;
 
 function keepAlive(ws: WebSocket, options: PumpOptions): () => void {
   const { clock, pingMs = PING_MS, deadMs = DEAD_MS } = options;
-  let heard = clock.now();
+  let heard = ticks(clock);
   const note = (): void => {
-    heard = clock.now();
+    heard = ticks(clock);
   };
   ws.on('pong', note);
   ws.on('message', note);
@@ -40,7 +40,7 @@ function keepAlive(ws: WebSocket, options: PumpOptions): () => void {
   let cancel = (): void => undefined;
   const beat = (): void => {
     const isStalled = ws.isPaused || ws.bufferedAmount > 0;
-    if (clock.now() - heard > (isStalled ? Math.max(deadMs, STALLED_MS) : deadMs)) {
+    if (ticks(clock) - heard > (isStalled ? Math.max(deadMs, STALLED_MS) : deadMs)) {
       ws.terminate();
       return;
     }

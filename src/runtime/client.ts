@@ -1,7 +1,7 @@
 // KubeClient over a Transport: paths, bodies, paging, error codes, our own rate limit, and patience where the server asks for it
 // (429 and 5xx with Retry-After). Objects are plain JSON in both directions. One instance a process; used by every room.
 import { type KubeList, type KubeObject, keyOf, type ObjectKey } from '../api/index.js';
-import { type Clock, sleep } from '../base/clock.js';
+import { type Clock, sleep, ticks } from '../base/clock.js';
 import { hasCode, KvError } from '../base/errors.js';
 import type { Metrics } from '../base/metrics.js';
 import { apiError } from './api-error.js';
@@ -184,7 +184,7 @@ export class RestClient implements WatchClient {
     const isRaw = call.resource.kind === '';
     const url = isRaw ? call.resource.plural : pathTemplate(call.resource, call.key !== undefined, call.subresource);
     await this.#turn(call.verb, url);
-    const startedAt = clock.now();
+    const startedAt = ticks(clock);
     let code = '<error>';
     try {
       const response = await transport.request({
@@ -202,7 +202,7 @@ export class RestClient implements WatchClient {
     } finally {
       const { verb, method } = call;
       const resource = call.subresource ? `${call.resource.plural}/${call.subresource}` : call.resource.plural;
-      const seconds = (clock.now() - startedAt) / 1000;
+      const seconds = (ticks(clock) - startedAt) / 1000;
       this.#options.metrics?.restRequest({ verb, method, host: transport.host, resource, url, code, seconds });
     }
   }

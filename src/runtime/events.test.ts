@@ -117,4 +117,11 @@ describe('RateLimiter', () => {
     clock.advance(10_000);
     expect(Array.from({ length: 4 }, () => limiter.reserve())).toEqual([0, 0, 0, 100]);
   });
+
+  it('does not stand still when the wall clock is set back', () => {
+    const clock = manualClock();
+    const limiter = new RateLimiter({ qps: 10, burst: 3 }, clock);
+    clock.setBy(-3_600_000);
+    expect(limiter.reserve()).toBe(0);
+  });
 });

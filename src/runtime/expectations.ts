@@ -1,7 +1,7 @@
 // What we have asked for and not yet seen in the cache. While something is outstanding a controller must not decide on counts
 // (it would create a second pod). Forgotten after five minutes: an event that never comes must not stop a VM for ever.
 import type { ObjectKey } from '../api/index.js';
-import type { Clock } from '../base/clock.js';
+import { type Clock, ticks } from '../base/clock.js';
 import type { Expectations } from './types.js';
 
 const EXPIRE_MS = 5 * 60_000;
@@ -22,11 +22,11 @@ export class TimedExpectations implements Expectations {
   }
 
   expectCreation(key: ObjectKey, name: string): void {
-    this.#of(key).creations.set(name, this.#clock.now() + EXPIRE_MS);
+    this.#of(key).creations.set(name, ticks(this.#clock) + EXPIRE_MS);
   }
 
   expectDeletion(key: ObjectKey, uid: string): void {
-    this.#of(key).deletions.set(uid, this.#clock.now() + EXPIRE_MS);
+    this.#of(key).deletions.set(uid, ticks(this.#clock) + EXPIRE_MS);
   }
 
   observedCreation(key: ObjectKey, name: string): void {
@@ -63,7 +63,7 @@ export class TimedExpectations implements Expectations {
 
   #count(of: Map<string, number> | undefined): number {
     if (!of) return 0;
-    const now = this.#clock.now();
+    const now = ticks(this.#clock);
     for (const [id, until] of of) if (until <= now) of.delete(id);
     return of.size;
   }

@@ -3,7 +3,7 @@
 // Started by the manager; handlers run synchronously and in order, and one that throws does not stop the others.
 import { type KubeObject, keyOf } from '../api/index.js';
 import { Backoff } from '../base/backoff.js';
-import { type Clock, sleep } from '../base/clock.js';
+import { type Clock, sleep, ticks } from '../base/clock.js';
 import { hasCode, messageOf } from '../base/errors.js';
 import type { Logger } from '../base/logger.js';
 import type { WatchClient } from './client.js';
@@ -58,7 +58,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     // Apart, because a list that works says nothing about watches that keep breaking.
     this.#listBackoff = new Backoff({ baseMs: 50, maxMs: 30_000, jitter: 0.5, random });
     this.#watchBackoff = new Backoff({ baseMs: 50, maxMs: 30_000, jitter: 0.5, random });
-    this.#lastContactAt = options.clock.now();
+    this.#lastContactAt = ticks(options.clock);
     this.synced = new Promise((resolve) => {
       this.#markSynced = resolve;
     });
@@ -68,7 +68,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     return this.#store;
   }
 
-  /** When the server was last heard of: a list, an event or a bookmark. */
+  /** When the server was last heard of, in ticks: a list, an event or a bookmark. */
   get lastContactAt(): number {
     return this.#lastContactAt;
   }
@@ -102,7 +102,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   async #notServed(signal: AbortSignal): Promise<void> {
-    this.#lastContactAt = this.#options.clock.now();
+    this.#lastContactAt = ticks(this.#options.clock);
     this.#isSynced = false;
     this.#resourceVersion = undefined;
     for (const key of this.#store.keys()) this.#remove(key);
@@ -124,7 +124,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #alive(): void {
-    this.#lastContactAt = this.#options.clock.now();
+    this.#lastContactAt = ticks(this.#options.clock);
     this.#failures = 0;
     this.#watchBackoff.reset();
   }
@@ -132,7 +132,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   async #relist(): Promise<void> {
     const { client, clock, list } = this.#options;
     const page = await client.list(this.resource, list ?? {});
-    this.#lastContactAt = clock.now();
+    this.#lastContactAt = ticks(clock);
     this.#listBackoff.reset();
     const present = new Set<string>();
     for (const item of page.items) present.add(keyOf(item));
@@ -148,7 +148,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   async #watch(signal: AbortSignal): Promise<void> {
     const { client, clock, list, serverTimeoutMs, clientTimeoutMs } = this.#options;
-    const openedAt = clock.now();
+    const openedAt = ticks(clock);
     let heard = false;
     const events = await client.watch(this.resource, {
       ...list,
@@ -163,7 +163,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       heard = true;
       this.#alive();
     }
-    if (heard || clock.now() - openedAt >= SHORT_WATCH_MS) this.#alive();
+    if (heard || ticks(clock) - openedAt >= SHORT_WATCH_MS) this.#alive();
     else await this.#recover(new Error('the server ended the watch at once'), signal);
   }
 

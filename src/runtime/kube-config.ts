@@ -4,7 +4,7 @@
 import type http from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
-import type { Clock } from '../base/clock.js';
+import { type Clock, ticks } from '../base/clock.js';
 import { KvError, messageOf } from '../base/errors.js';
 import { type CredentialSource, type Credentials, HttpTransport, type TlsMaterial } from './http-transport.js';
 
@@ -48,7 +48,7 @@ export class KubeConfigCredentials implements CredentialSource {
   }
 
   current(): Promise<Credentials> {
-    const now = this.#clock.now();
+    const now = ticks(this.#clock);
     if (this.#cached && now - this.#cached.at < FRESH_MS) return this.#cached.value;
     const value = this.#read();
     this.#cached = { at: now, value };

@@ -1,8 +1,8 @@
 // Leader election by a Lease: who holds it works, the others wait with warm caches. Times of other holders are never compared with
-// our clock: a lease is free when *we* have seen no change of it for its whole duration. Who cannot renew in time must stop:
-// hold() ends, and the process with it.
+// our clock: a lease is free when *we* have seen no change of it for its whole duration, which no wall clock measures. Who cannot renew in
+// time, or learns that another one holds it, must stop: hold() ends, and the process with it.
 import { type Lease, splitKey } from '../api/index.js';
-import { type Clock, microTime, sleep } from '../base/clock.js';
+import { type Clock, microTime, sleep, ticks } from '../base/clock.js';
 import { hasCode, KvError, messageOf } from '../base/errors.js';
 import type { Logger } from '../base/logger.js';
 import { LEASES } from './resources.js';
@@ -37,6 +37,8 @@ export class LeaderElector {
   readonly #deps: LeaderElectionDeps;
   #observed: { readonly version: string | undefined; readonly at: number } | undefined;
   #held: Lease | undefined;
+  /** Who held it when we were too late. */
+  #holder: string | undefined;
 
   constructor(options: LeaderElectionOptions, deps: LeaderElectionDeps) {
     this.#lease = options.lease;
@@ -72,19 +74,16 @@ export class LeaderElector {
   /** Renews until the signal aborts (resolves) or the lease is lost (rejects). */
   async hold(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    let renewedAt = clock.now();
+    let renewedAt = ticks(clock);
     while (!signal.aborted) {
       await sleep(clock, this.#retryMs, signal);
       if (signal.aborted) return;
-      const renewed = await this.#renewBefore(renewedAt + this.#deadlineMs);
-      if (!renewed) {
+      const loss = await this.#renewBefore(renewedAt + this.#deadlineMs);
+      if (loss !== undefined) {
         this.#held = undefined;
-        throw new KvError(
-          'Terminal',
-          `lost the lease ${this.#lease}: not renewed within ${this.#deadlineMs / 1000} s; the process must end`,
-        );
+        throw new KvError('Terminal', `lost the lease ${this.#lease}: ${loss}; the process must end`);
       }
-      renewedAt = clock.now();
+      renewedAt = ticks(clock);
     }
   }
 
@@ -100,17 +99,24 @@ export class LeaderElector {
     }
   }
 
-  async #renewBefore(deadline: number): Promise<boolean> {
+  /** Why not; undefined: it is renewed. */
+  async #renewBefore(deadline: number): Promise<string | undefined> {
     const { clock, log } = this.#deps;
+    const late = `not renewed within ${this.#deadlineMs / 1000} s`;
     for (;;) {
-      const attempt = this.#tryAcquire().catch((err: unknown) => {
-        log.warn({ lease: this.#lease, err: messageOf(err) }, 'Lease not renewed');
-        return false;
-      });
+      const attempt = this.#tryAcquire().then(
+        (isOurs) => (isOurs ? 'renewed' : 'lost'),
+        (err: unknown) => {
+          log.warn({ lease: this.#lease, err: messageOf(err) }, 'Lease not renewed');
+          return 'failed';
+        },
+      );
       // An answer that comes after the deadline is worth nothing: another process may hold the lease by then.
-      const outcome = await raced(clock, deadline - clock.now(), attempt);
-      if (outcome === true) return true;
-      if (outcome === undefined || clock.now() + this.#retryMs >= deadline) return false;
+      const outcome = await raced(clock, deadline - ticks(clock), attempt);
+      if (outcome === 'renewed') return undefined;
+      // Whoever has it works already, or has worked meanwhile: what we have planned is out of date.
+      if (outcome === 'lost') return this.#holder ? `${this.#holder} holds it now` : 'somebody else has had it';
+      if (outcome === undefined || ticks(clock) + this.#retryMs >= deadline) return late;
       await sleep(clock, this.#retryMs);
     }
   }
@@ -123,7 +129,7 @@ export class LeaderElector {
       this.#held = await client.create(LEASES, this.#fresh(now));
       return true;
     }
-    if (current !== this.#held && !this.#isFree(current, now)) return false;
+    if (current !== this.#held && !this.#isFree(current, ticks(clock))) return false;
     try {
       this.#held = await client.update(LEASES, this.#taken(current, now));
       return true;
@@ -136,7 +142,8 @@ export class LeaderElector {
 
   async #afterConflict(): Promise<boolean> {
     const current = await this.#deps.client.find(LEASES, this.#lease);
-    const ours = current !== undefined && current.spec?.holderIdentity === this.#identity;
+    this.#holder = current?.spec?.holderIdentity;
+    const ours = this.#holder === this.#identity;
     this.#held = ours ? current : undefined;
     return ours;
   }

@@ -2,7 +2,7 @@
 // run() ends only by the caller's signal or by a lost lease; in both cases running reconciles are waited for (10 s); what
 // runs longer, or after a lost lease, writes nothing any more.
 import type { KubeObject } from '../api/index.js';
-import { type Clock, sleep } from '../base/clock.js';
+import { type Clock, sleep, ticks } from '../base/clock.js';
 import { KvError } from '../base/errors.js';
 import type { Logger } from '../base/logger.js';
 import type { Metrics } from '../base/metrics.js';
@@ -123,7 +123,7 @@ export class RuntimeManager implements Manager {
   }
 
   problems(): readonly string[] {
-    const now = this.#options.clock.now();
+    const now = ticks(this.#options.clock);
     return [...this.#informers.values()]
       .filter(({ lastContactAt }) => now - lastContactAt > SILENT_MS)
       .map(({ resource, lastContactAt }) => `nothing heard of ${resourceName(resource)} for ${Math.round((now - lastContactAt) / 1000)} s`);

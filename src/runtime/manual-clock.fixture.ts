@@ -3,13 +3,20 @@ import type { Clock } from '../base/clock.js';
 
 export interface ManualClock extends Clock {
   advance(ms: number): void;
+  /** Sets the wall clock forward or back; no time passes. */
+  setBy(ms: number): void;
 }
 
 export function manualClock(start = 0): ManualClock {
   let now = start;
+  let wall = 0;
   const timers = new Set<{ readonly at: number; readonly fn: () => void }>();
   return {
-    now: () => now,
+    now: () => now + wall,
+    monotonic: () => now,
+    setBy(ms) {
+      wall += ms;
+    },
     after(ms, fn) {
       const timer = { at: now + Math.max(0, ms), fn };
       timers.add(timer);

@@ -1,5 +1,5 @@
 // Token bucket on our side of the wire, so that a busy controller does not drown the API server (client-go's QPS and burst).
-import { type Clock, sleep } from '../base/clock.js';
+import { type Clock, sleep, ticks } from '../base/clock.js';
 
 export interface RateLimit {
   /** Tokens a second. */
@@ -17,12 +17,12 @@ export class RateLimiter {
     this.#limit = limit;
     this.#clock = clock;
     this.#tokens = limit.burst;
-    this.#at = clock.now();
+    this.#at = ticks(clock);
   }
 
   /** Takes a token and says after how many ms it may be used. */
   reserve(): number {
-    const now = this.#clock.now();
+    const now = ticks(this.#clock);
     this.#tokens = Math.min(this.#limit.burst, this.#tokens + ((now - this.#at) / 1000) * this.#limit.qps);
     this.#at = now;
     this.#tokens -= 1;

@@ -1,6 +1,6 @@
 // The queue between informers and workers: a key is in it once, is worked on by one worker at a time, and comes back later when
 // asked or when its work failed (exponential, per key, under a common limit). Carries keys only; what happened is read from state.
-import type { Clock } from '../base/clock.js';
+import { type Clock, ticks } from '../base/clock.js';
 import type { QueueMetrics } from '../base/metrics.js';
 import { RateLimiter } from './rate-limiter.js';
 
@@ -46,7 +46,7 @@ export class WorkQueue<K extends string = string> {
 
   /** Seconds for which each unfinished key is being worked on. */
   running(): number[] {
-    const now = this.#clock.now();
+    const now = ticks(this.#clock);
     return [...this.#active.values()].map((since) => (now - since) / 1000);
   }
 
@@ -64,7 +64,7 @@ export class WorkQueue<K extends string = string> {
       this.add(key);
       return;
     }
-    const at = this.#clock.now() + ms;
+    const at = ticks(this.#clock) + ms;
     const waiting = this.#delayed.get(key);
     if (waiting && waiting.at <= at) return;
     waiting?.cancel();
@@ -109,7 +109,7 @@ export class WorkQueue<K extends string = string> {
 
   done(key: K): void {
     const since = this.#active.get(key);
-    if (since !== undefined) this.#metrics?.finished((this.#clock.now() - since) / 1000);
+    if (since !== undefined) this.#metrics?.finished((ticks(this.#clock) - since) / 1000);
     this.#active.delete(key);
     if (this.#again.delete(key) && !this.#stopped) this.#offer(key);
     if (this.#active.size === 0) this.#tellIdle();
@@ -135,16 +135,16 @@ export class WorkQueue<K extends string = string> {
   #offer(key: K): void {
     const waiter = this.#waiters.shift();
     if (waiter) {
-      this.#start(key, this.#clock.now());
+      this.#start(key, ticks(this.#clock));
       waiter(key);
       return;
     }
-    this.#ready.set(key, this.#clock.now());
+    this.#ready.set(key, ticks(this.#clock));
     this.#metrics?.depth(this.#ready.size);
   }
 
   #start(key: K, since: number): void {
-    const now = this.#clock.now();
+    const now = ticks(this.#clock);
     this.#active.set(key, now);
     this.#metrics?.started((now - since) / 1000);
   }

@@ -2,7 +2,7 @@
 // the name in its certificate. Reads one pod list a request, keeps nothing.
 import { STATUS_CODES } from 'node:http';
 import type { VirtualMachineInstance } from '../api/index.js';
-import { type Clock, sleep } from '../base/clock.js';
+import { type Clock, sleep, ticks } from '../base/clock.js';
 import { KvError } from '../base/errors.js';
 import { fail, ok, type Result } from '../base/result.js';
 import { type ClientRequest, type ClientResponse, type ClientTls, type DialledStream, dialRaw, requestOnce } from '../http/index.js';
@@ -65,12 +65,12 @@ type Attempt<T> = () => Promise<Result<T, AgentFailure>>;
 
 /** Once, or until the next virt-handler answers. */
 async function patiently<T>(clock: Clock, attempt: Attempt<T>, signal?: AbortSignal): Promise<Result<T, StatusError>> {
-  const deadline = clock.now() + PATIENCE_MS;
+  const deadline = ticks(clock) + PATIENCE_MS;
   for (;;) {
     const answer = await attempt();
     if (answer.ok) return answer;
     const { error, passes } = answer.error;
-    if (!passes || signal?.aborted || clock.now() + LOOK_AGAIN_MS > deadline) return fail(error);
+    if (!passes || signal?.aborted || ticks(clock) + LOOK_AGAIN_MS > deadline) return fail(error);
     await sleep(clock, LOOK_AGAIN_MS, signal);
   }
 }
