@@ -3,7 +3,7 @@
 import type { GenerationStatus, KubeObject } from '../../api/index.js';
 import { keyOf, LABEL } from '../../api/index.js';
 import type { Ctx } from '../../base/context.js';
-import { hasCode, KvError } from '../../base/errors.js';
+import { hasCode, isKvError, KvError } from '../../base/errors.js';
 import type { KubeClient, Resource } from '../../runtime/types.js';
 import { repair } from './diff.js';
 import type { ManagedKinds } from './managed.js';
@@ -34,11 +34,22 @@ export async function allDone<T extends readonly unknown[]>(work: { readonly [K 
 /** Whose generations are kept: of Kubernetes' own groups. A hundred instance types would only make the CR long. */
 const hasKeptGeneration = ({ group }: Resource<KubeObject>): boolean => group === 'apps' || group === 'policy' || group.endsWith('.k8s.io');
 
-const RECREATE_AFTER_MS = 1000;
+const AGAIN_AFTER_MS = 1000;
 /** Requests under way at once: the API server takes longer for each than we do. */
 const PARALLEL = 16;
 /** Parts of these cannot be changed (roleRef, selector): they are made anew instead. */
 const RECREATED = new Set(['RoleBinding', 'ClusterRoleBinding', 'Deployment', 'DaemonSet']);
+const UNCHANGEABLE = /: (field is immutable|cannot change roleRef)$/;
+
+/** That alone is wrong. What is refused for its content would be refused again, and what works now would be gone. */
+function isUnchangeable(err: unknown): boolean {
+  if (!isKvError(err) || err.code !== 'Invalid') return false;
+  const causes = (err.details.causes ?? []) as readonly { readonly message?: string }[];
+  return causes.length > 0 && causes.every(({ message = '' }) => UNCHANGEABLE.test(message));
+}
+
+const later = (message: string, cause?: unknown): KvError =>
+  new KvError('NotReady', message, { retry: { afterMs: AGAIN_AFTER_MS }, ...(cause === undefined ? {} : { cause }) });
 
 export class Applier {
   readonly #deps: ApplyDeps;
@@ -96,15 +107,15 @@ export class Applier {
       if (!hasCode(err, 'AlreadyExists')) throw err;
       // There without our label (applied by hand, as the CRDs are): it becomes ours.
       const existing = await this.#deps.client.get(resource, keyOf(desired));
+      // Ours already, and made a moment ago: what was decided without knowing it (a key, a bundle) must not replace it.
+      if (existing.metadata.labels?.[LABEL.managedBy] === OPERATOR_NAME) throw later(`${resource.kind} ${keyOf(desired)} is not seen yet`);
       return await this.#repair(resource, existing, desired, ctx);
     }
   }
 
   async #repair(resource: Resource<KubeObject>, existing: KubeObject, desired: KubeObject, ctx: Ctx): Promise<KubeObject> {
     if (existing.metadata.deletionTimestamp) {
-      throw new KvError('NotReady', `${resource.kind} ${keyOf(desired)} is being deleted; it is created again afterwards`, {
-        retry: { afterMs: RECREATE_AFTER_MS },
-      });
+      throw later(`${resource.kind} ${keyOf(desired)} is being deleted; it is created again afterwards`);
     }
     const ops = repair(existing, desired, this.#wasTouched(resource, existing));
     if (ops.length === 0) return existing;
@@ -112,7 +123,7 @@ export class Applier {
     try {
       return await this.#deps.client.jsonPatch(resource, keyOf(desired), ops);
     } catch (err) {
-      if (!hasCode(err, 'Invalid') || !RECREATED.has(resource.kind)) throw err;
+      if (!RECREATED.has(resource.kind) || !isUnchangeable(err)) throw err;
       return await this.#recreate(resource, existing, err, ctx);
     }
   }
@@ -121,7 +132,7 @@ export class Applier {
     ctx.log.warn({ kind: resource.kind, object: keyOf(existing), err: cause }, 'Deleting what cannot be changed, to create it anew');
     const { uid } = existing.metadata;
     await this.#deps.client.delete(resource, keyOf(existing), { propagationPolicy: 'Background', ...(uid ? { uid } : {}) });
-    throw new KvError('NotReady', `${resource.kind} ${keyOf(existing)} is created anew`, { retry: { afterMs: RECREATE_AFTER_MS }, cause });
+    throw later(`${resource.kind} ${keyOf(existing)} is created anew`, cause);
   }
 
   #wasTouched(resource: Resource<KubeObject>, { metadata }: KubeObject): boolean {
