@@ -72,7 +72,7 @@ describe('silence', () => {
   }
 
   it('is not what a launcher keeps that says where it is stuck; the VMI shows it', async () => {
-    const { again, found } = await findStuck(200);
+    const { again, found } = await findStuck(1_500);
     for (let look = 0; look < 3; look++) {
       await expect(again.adopt(ctx(), found)).rejects.toMatchObject({ code: 'Timeout', reason: 'StuckAtStep' });
       now += 60_000;
