@@ -21,7 +21,7 @@ export default defineConfig({
       project(
         'unit',
         ['src/**/*.test.ts', 'test/{golden,cluster,builders,fakes,sim,oracle,bench}/**/*.test.ts', '{tools,images}/**/*.test.ts'],
-        // Ten times what the slowest takes: a busy machine is no failure.
+        // A busy machine is no failure.
         30_000,
         // Two thirds of the time would be loading the same modules anew for each file.
         { isolate: false },
