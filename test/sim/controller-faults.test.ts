@@ -181,6 +181,39 @@ describe('a VM', () => {
     expect(await phase()).toBe('Running');
   });
 
+  it('keeps the run strategy that its user chooses while it is turned on', async () => {
+    let chosen = 0;
+    start(async ({ method, body = '' }) => {
+      if (method !== 'PATCH' || !body.includes('/spec/runStrategy') || chosen > 0) return undefined;
+      chosen++;
+      await world.admin.mergePatch(VIRTUAL_MACHINES, KEY, { spec: { runStrategy: 'Manual' } });
+      return undefined;
+    });
+    const vm = await world.admin.create(VIRTUAL_MACHINES, simVm('Halted'));
+    await world.admin.update(
+      VIRTUAL_MACHINES,
+      { ...vm, status: { stateChangeRequests: [{ action: 'Start' }] } },
+      { subresource: 'status' },
+    );
+    await world.seconds(5);
+    expect([chosen, (await world.admin.get(VIRTUAL_MACHINES, KEY)).spec.runStrategy]).toEqual([1, 'Manual']);
+  });
+
+  it('leaves the other owners of a VMI that it takes over', async () => {
+    start(() => undefined);
+    const other = { apiVersion: 'example.com/v1', kind: 'App', name: 'app', uid: 'app-uid' };
+    await world.admin.create(VIRTUAL_MACHINE_INSTANCES, {
+      apiVersion: 'kubevirt.io/v1',
+      kind: 'VirtualMachineInstance',
+      metadata: { name: 'web', namespace: 'shop', ownerReferences: [other] },
+      spec: { domain: { devices: {} } },
+    } as VirtualMachineInstance);
+    await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
+    await world.seconds(3);
+    const owners = (await world.admin.get(VIRTUAL_MACHINE_INSTANCES, KEY)).metadata.ownerReferences ?? [];
+    expect(owners.map(({ kind }) => kind)).toEqual(['App', 'VirtualMachine']);
+  });
+
   it('takes the VMI that it has made for its own when the answer got lost', async () => {
     let lost = 0;
     start(async (request, inner) => {

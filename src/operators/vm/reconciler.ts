@@ -18,7 +18,7 @@ import type { ClusterConfig } from '../../core/config/cluster-config.js';
 import { EXPECTATION_RECHECK_MS } from '../../runtime/expectations.js';
 import { changeFinalizers, dropFinalizers } from '../../runtime/finalizers.js';
 import { unlessGone } from '../../runtime/gone.js';
-import { deepEqual, testUid } from '../../runtime/patch.js';
+import { deepEqual, guarded, mapOps, testUid } from '../../runtime/patch.js';
 import { CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../../runtime/resources.js';
 import type { StaleGuard } from '../../runtime/stale-guard.js';
 import type { EventRecorder, Expectations, KubeClient, Next, Reconcile, Store } from '../../runtime/types.js';
@@ -194,6 +194,14 @@ async function performOther(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step:
   }
 }
 
+/** Owners that do not control it stay. */
+async function adoptVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, { metadata }: VirtualMachineInstance): Promise<void> {
+  const { resourceVersion, ownerReferences = [] } = metadata;
+  await d.client.mergePatch(VIRTUAL_MACHINE_INSTANCES, key, {
+    metadata: { resourceVersion, ownerReferences: [...ownerReferences, controllerRefOf(vm)] },
+  });
+}
+
 async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step): Promise<void> {
   switch (step.do) {
     case 'ensureFinalizer':
@@ -207,15 +215,20 @@ async function perform(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: Step
     case 'releaseVmi':
       return dropFinalizers(d.client, VIRTUAL_MACHINE_INSTANCES, step.vmi, FINALIZER.vmController);
     case 'adoptVmi':
-      return void (await d.client.mergePatch(VIRTUAL_MACHINE_INSTANCES, key, {
-        metadata: { resourceVersion: step.vmi.metadata.resourceVersion, ownerReferences: [controllerRefOf(vm)] },
-      }));
+      return adoptVmi(d, key, vm, step.vmi);
     case 'bumpGeneration':
-      return void (await d.client.mergePatch(VIRTUAL_MACHINE_INSTANCES, key, {
-        metadata: { annotations: { [ANNOTATION.vmGeneration]: String(vm.metadata.generation ?? 0) } },
-      }));
+      return void (await d.client.jsonPatch(VIRTUAL_MACHINE_INSTANCES, key, [
+        ...testUid(step.vmi),
+        ...mapOps('/metadata/annotations', step.vmi.metadata.annotations, {
+          [ANNOTATION.vmGeneration]: String(vm.metadata.generation ?? 0),
+        }),
+      ]));
     case 'setRunStrategy':
-      return void (await d.client.jsonPatch(VIRTUAL_MACHINES, key, [{ op: 'replace', path: `/spec/${step.field}`, value: step.value }]));
+      // Refused when its user has just chosen himself.
+      return void (await d.client.jsonPatch(VIRTUAL_MACHINES, key, [
+        ...testUid(vm),
+        ...guarded(`/spec/${step.field}`, vm.spec[step.field], step.value),
+      ]));
     default:
       return performOther(d, key, vm, step);
   }
