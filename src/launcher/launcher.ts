@@ -9,13 +9,13 @@ import { KvError, messageOf } from '../base/errors.js';
 import { EMPTY_DISKS_DIR, LAUNCHER_INIT_SOCKET, LAUNCHER_SOCKET, SOCKETS_DIR, serialLog, vmiPrivateDir } from '../core/storage/paths.js';
 import type { Libvirt } from '../libvirt/index.js';
 import { type RpcServer, serveCmd } from '../rpc/index.js';
+import { boundLog } from './bounded-log.js';
 import { hasCrashed } from './domain-state.js';
 import { aborted, farewell, waitForEnd, within } from './ending.js';
 import type { LauncherOptions } from './options.js';
 import { buildParts, type LauncherSetup, type Parts } from './parts.js';
 import { podDisks } from './pod-disks.js';
-import { lastQemuWords } from './qemu-log.js';
-import { boundSerialLog } from './serial-log.js';
+import { lastQemuWords, qemuLog } from './qemu-log.js';
 import { text } from './text.js';
 
 export interface Outcome {
@@ -143,7 +143,7 @@ async function closeAll(ctx: Ctx, parts: Parts, closeServer: (() => Promise<void
 export async function runLauncher(ctx: Ctx, setup: LauncherSetup, signals: Signals): Promise<Outcome> {
   const { options } = setup;
   const parts = buildParts(ctx, setup);
-  const endLog = boundSerialLog(ctx, serialLog(options.uid));
+  const logs = [serialLog(options.uid), qemuLog(setup.layout.qemuLogDir, parts.domain)].map((path) => boundLog(ctx, path));
   let closeServer: (() => Promise<void>) | undefined;
   try {
     await makeDirs(options);
@@ -153,7 +153,7 @@ export async function runLauncher(ctx: Ctx, setup: LauncherSetup, signals: Signa
     if (outcome.exitCode === 0 || outcome.lastWords !== undefined) return outcome;
     return { ...outcome, lastWords: text.crashed(options.name, await lastQemuWords(setup.layout.qemuLogDir, parts.domain)) };
   } finally {
-    endLog();
+    for (const end of logs) end();
     await closeAll(ctx, parts, closeServer, setup);
   }
 }

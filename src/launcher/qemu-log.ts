@@ -28,10 +28,12 @@ export function lockedImageOf(reason: string): string | undefined {
   return text.imageInUse(volume, path);
 }
 
+export const qemuLog = (dir: string, domain: string): string => posix.join(dir, `${domain}.log`);
+
 /** Empty when there is nothing to read: the log only adds to an error somebody has already. */
 export async function lastQemuWords(dir: string, domain: string): Promise<string> {
   try {
-    const file = await open(posix.join(dir, `${domain}.log`), 'r');
+    const file = await open(qemuLog(dir, domain), 'r');
     try {
       const { size } = await file.stat();
       const start = Math.max(0, size - TAIL_BYTES);

@@ -25,6 +25,7 @@ const V6_SERVER_PORT = 547;
 const V6_CLIENT_PORT = 546;
 /** No client says more; reading what a hostile guest sends must not take long. */
 const LARGEST = 4096;
+const QUIET_MS = 60_000;
 const BROADCAST = '255.255.255.255';
 /** All DHCPv6 servers and relays (RFC 8415). */
 const V6_SERVERS = 'ff02::1:2';
@@ -136,7 +137,13 @@ export class DhcpServers {
     { bridge }: LauncherInterface,
     answer: (datagram: Uint8Array, from: string) => { packet: Uint8Array; to: string; port: number } | undefined,
   ): void {
-    const complain = (err: unknown): void => this.#ctx.log.warn({ reason: messageOf(err), bridge }, 'A DHCP message was not answered');
+    let quietUntil = 0;
+    // A guest may ask for what cannot be answered as often as it likes; the log is the node's.
+    const complain = (err: unknown): void => {
+      if (this.#ctx.now() < quietUntil) return;
+      quietUntil = this.#ctx.now() + QUIET_MS;
+      this.#ctx.log.warn({ reason: messageOf(err), bridge }, 'A DHCP message was not answered');
+    };
     socket.on('error', complain);
     socket.on('message', (datagram, { address }) => {
       if (datagram.length > LARGEST) return;
