@@ -33,7 +33,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 };
 /** Of packages that no Debian is without. */
 const EVERYWHERE =
-  'apt-cache apt-get cat chmod chown dpkg-query env false find getent kill ls mkdir mkfifo mknod rm rmdir sh sleep stat tar timeout touch true truncate';
+  'apt-cache apt-get awk bash cat chmod chown cp cut date dd dpkg dpkg-query echo env expr false find getent grep gzip head id install kill ln ls mkdir ' +
+  'mkfifo mknod mktemp mv nproc printf readlink realpath rm rmdir sed seq sh sleep sort stat sync tail tar tee test timeout touch tr true ' +
+  'truncate uname uniq wc xargs';
 /** Brought in other ways: by bootstrap, by a build, by npm; iptables is looked for only to get past another program's rules. */
 const OTHERS = 'biome depcruise go kubectl npm vitest iptables';
 
