@@ -73,6 +73,30 @@ describe('routes', () => {
     expect(answer.headers['x-content-type-options']).toBe('nosniff');
   });
 
+  it('hears every group of a user who is in very many', async () => {
+    const groups = Array.from({ length: 2500 }, (_, at) => `cn=group-${at},ou=teams,ou=groups,dc=example,dc=com`);
+    const { port } = await serve({
+      routes: [{ method: 'GET', path: '/groups', handler: (r) => text(200, `${r.headerValues['x-remote-group']?.length}`) }],
+    });
+    const answer = await new Promise<string>((resolve, reject) => {
+      const outgoing = request({
+        host: '127.0.0.1',
+        port,
+        path: '/groups',
+        ca: ca.pem,
+        servername: 'localhost',
+        headers: { 'x-remote-group': groups },
+      });
+      outgoing.on(
+        'response',
+        (message) => void message.toArray().then((parts) => resolve(`${message.statusCode} ${parts.join('')}`), reject),
+      );
+      outgoing.on('error', reject);
+      outgoing.end();
+    });
+    expect(answer).toBe('200 2500');
+  });
+
   it('keeps an unused connection for longer than its clients do', async () => {
     const { port } = await serve({ routes });
     const kept = await new Promise<string>((resolve, reject) => {

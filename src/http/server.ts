@@ -65,6 +65,9 @@ const NO_BODY = Buffer.alloc(0);
 const KEEP_ALIVE_MS = 120_000;
 /** Nobody here sends bodies that take long; who does holds a connection that others need. */
 const RECEIVE_MS = 30_000;
+/** As much as an API server takes itself: it hands every group of its user on, one header each. Without end in number: none may be lost. */
+const HEADER_LIMIT_BYTES = 1024 * 1024;
+const ANY_NUMBER = 0;
 /** How often Node looks for requests that take too long, as a share of the time they have. */
 const CHECKS = 4;
 
@@ -242,6 +245,7 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
         {
           ...contextOf(tls, files),
           ALPNProtocols: ['http/1.1'],
+          maxHeaderSize: HEADER_LIMIT_BYTES,
           requestTimeout: receiveMs,
           headersTimeout: receiveMs,
           keepAliveTimeout: KEEP_ALIVE_MS,
@@ -251,6 +255,7 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
         },
         app,
       );
+      server.maxHeadersCount = ANY_NUMBER;
       server.on('tlsClientError', (err) => log.debug({ err: messageOf(err) }, 'TLS handshake failed'));
       const upgrades = createUpgradeRouter(options.upgrades ?? [], { log, signal: stopping.signal });
       server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
