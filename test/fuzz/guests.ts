@@ -323,6 +323,7 @@ export function nodeOf({ spec }: VirtualMachineInstance): DomainFacts {
     libvirtVersion: 11_003_000,
     cpuSet: Array.from({ length: 32 }, (_, i) => i),
     topology: { cells },
+    pciNodes: Object.fromEntries(['81:00.0', '82:00.0', '83:00.0', '84:00.0', '90:00.1', '90:00.2'].map((at) => [`0000:${at}`, 0])),
     smbios: { manufacturer: 'KubeVirt', product: 'None', family: 'KubeVirt' },
     interfaceAttachments: Object.fromEntries(tapped.map((name) => [name, 'tap'])),
     links: Object.fromEntries(tapped.map((name, i) => [name, { tap: `tap${i}`, mac: `02:00:00:00:01:0${i}`, mtu: 1450 }])),

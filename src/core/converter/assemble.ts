@@ -7,12 +7,14 @@ import type { DomainFacts } from './facts.js';
 import { type AnyStep, STEPS } from './order.js';
 import { addHotplugPorts } from './passes/hotplug-ports.js';
 import { refuseBeforeLibvirt } from './passes/limits.js';
+import { placeBesideCells } from './passes/numa-ports.js';
 import { placeOnRootComplex } from './passes/root-complex.js';
 import { buildScope, type Scope } from './scope.js';
 
 export function buildDomain(vmi: VirtualMachineInstance, facts: DomainFacts): Domain {
   const scope = buildScope(vmi, facts);
-  return [placeOnRootComplex, addHotplugPorts, refuseBeforeLibvirt].reduce((domain, pass) => pass(domain, scope), assemble(scope));
+  const passes = [addHotplugPorts, placeBesideCells, placeOnRootComplex, refuseBeforeLibvirt];
+  return passes.reduce((domain, pass) => pass(domain, scope), assemble(scope));
 }
 
 export function assemble(scope: Scope, steps: readonly AnyStep[] = STEPS): Domain {

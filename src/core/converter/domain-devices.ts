@@ -146,6 +146,7 @@ const controller = {
   index: int,
   model: text,
   driver: child({ iothread: int, queues: int, iommu: onOff }),
+  target: child({ busNr: int, node: leaf(int) }),
   pcihole64: child({ unit: word('KiB'), value: content(int) }),
 };
 export interface DomainController extends Model<typeof controller> {}

@@ -121,6 +121,13 @@ export interface DomainFacts {
   readonly sriovAddresses: Readonly<Record<string, string>>;
   /** Devices of resource claims, from the metadata files in the pod; undefined = not read yet, such devices are left out. */
   readonly claimedDevices?: readonly ClaimedDevice[];
+  /**
+   * PCI address → NUMA cell of the node, of the devices that the kernel knows the cell of. Present = gate PCINUMAAwareTopology: devices are shown
+   * beside the cells of the guest.
+   */
+  readonly pciNodes?: Readonly<Record<string, number>>;
+  /** VirtualMachineOptions.GraceHostDeviceAliases: which of the guest's devices are NVIDIA Grace GPUs, as hostdevice-NAME or gpu-NAME. */
+  readonly graceDevices?: readonly string[];
   /** The pod holds an IOMMUFD descriptor for its VFIO devices. */
   readonly iommufd: boolean;
   /** vsock addresses are private to the pod, so every guest has the same one. */

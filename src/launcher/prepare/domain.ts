@@ -47,10 +47,13 @@ async function diskFacts(
   return facts;
 }
 
-/** A guest that runs has passed; of what is added to it libvirt judges each device, so that a wrong one does not keep the others away. */
+/**
+ * A guest that runs has passed; of what is added to it libvirt judges each device, so that a wrong one does not keep the others away. Its buses are
+ * there: what comes later goes to a free port.
+ */
 function judging(facts: DomainFacts, { isRunning }: PrepareTools): DomainFacts {
   if (isRunning !== true) return facts;
-  const { libvirtVersion: _, ...rest } = facts;
+  const { libvirtVersion: _version, pciNodes: _nodes, ...rest } = facts;
   return rest;
 }
 

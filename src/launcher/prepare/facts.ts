@@ -10,6 +10,7 @@ import { VSOCK_MODE_FILE } from '../../core/devices/vsock.js';
 import { NETWORK_INFO_FILE } from '../../core/storage/paths.js';
 import type { VmiOptions } from '../../rpc/index.js';
 import type { LauncherOptions } from '../options.js';
+import { pciNodesFor } from './pci-nodes.js';
 
 const ARCHES: Readonly<Record<string, Arch>> = { x64: 'amd64', arm64: 'arm64', s390x: 's390x', ppc64: 'ppc64le' };
 const HYPERVISOR_DEVICES = { kvm: '/dev/kvm', 'hyperv-direct': '/dev/mshv' } as const;
@@ -89,6 +90,7 @@ export function factsOfOptions(options: VmiOptions): Partial<DomainFacts> {
     vgpuLiveMigration: cluster?.VGPULiveMigrationEnabled ?? false,
     ...(topology ? { topology } : {}),
     ...(smbios ? { smbios } : {}),
+    ...(options.GraceHostDeviceAliases?.length ? { graceDevices: options.GraceHostDeviceAliases } : {}),
   };
 }
 
@@ -155,13 +157,14 @@ async function hasOwnVsock(): Promise<boolean> {
 /** Everything but what the disks and the network add. */
 export async function gatherFacts(vmi: VirtualMachineInstance, sources: FactSources, sent: VmiOptions | undefined): Promise<DomainFacts> {
   const { options, env, verbosity } = sources;
-  const [hypervisorDevicePresent, cpuSet, firmwareFiles, sriovAddresses, emulators, localVsockNamespace] = await Promise.all([
+  const [hypervisorDevicePresent, cpuSet, firmwareFiles, sriovAddresses, emulators, localVsockNamespace, pciNodes] = await Promise.all([
     isUsable(HYPERVISOR_DEVICES[options.hypervisor]),
     allowedCpus(),
     filesIn(options.ovmfPath, () => true),
     readSriovAddresses(),
     options.allowCrossArchEmulation ? filesIn(BINARY_DIR, (name) => name.startsWith('qemu-system-')) : new Set<string>(),
     hasOwnVsock(),
+    pciNodesFor(vmi, sent),
   ]);
   return {
     ...PLAIN_FACTS,
@@ -182,6 +185,7 @@ export async function gatherFacts(vmi: VirtualMachineInstance, sources: FactSour
     env: defined(env),
     sriovAddresses,
     localVsockNamespace,
+    ...(pciNodes ? { pciNodes } : {}),
     metadata: { uid: options.uid, gracePeriodSeconds: vmi.spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS },
     hotplugPorts: vmi.spec.domain.devices.disableHotplug !== true,
   };

@@ -77,6 +77,25 @@ describe('syncOptions', () => {
     });
   });
 
+  it.each([
+    ['with the gate', ['GraceIOVirtualization'], ['gpu-g', 'hostdevice-h']],
+    ['without it', [], undefined],
+  ])('names the Grace GPUs of a guest %s', (_, featureGates, aliases) => {
+    const pciHostDevices = [
+      { pciVendorSelector: '0x10de:2342', resourceName: 'nvidia.com/grace' },
+      { pciVendorSelector: '8086:1234', resourceName: 'intel.com/nic' },
+    ];
+    const configuration = { developerConfiguration: { featureGates }, permittedHostDevices: { pciHostDevices } };
+    const config = clusterConfig({ metadata: { name: 'kubevirt' }, spec: { configuration } } as KubeVirt);
+    const vmi = nodeVmi();
+    vmi.spec.domain.devices.gpus = [{ name: 'g', deviceName: 'nvidia.com/grace' }];
+    vmi.spec.domain.devices.hostDevices = [
+      { name: 'n', deviceName: 'intel.com/nic' },
+      { name: 'h', deviceName: 'nvidia.com/grace' },
+    ];
+    expect(syncOptions(vmi, config).GraceHostDeviceAliases).toEqual(aliases);
+  });
+
   it('sends the plugins along where there are any', () => {
     const plugins: Plugin[] = [{ metadata: { name: 'p' }, spec: {} }];
     const sent = (given?: Plugin[]): string | undefined => syncOptions(nodeVmi(), clusterConfig(), given).pluginsJson?.toString();

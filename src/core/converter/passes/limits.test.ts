@@ -27,6 +27,12 @@ const vgpu: Partial<DomainFacts> = { env: { MDEV_PCI_RESOURCE_V_COM_GPU: 'aa6180
 const rows: [string, GuestParts, Partial<DomainFacts>, RegExp][] = [
   ['TDX', tdx, tdxFirmware, /^spec\.domain\.launchSecurity\.tdx: TDX guests need libvirt 11\.6, the launcher image has 11\.3/],
   [
+    'a Grace GPU',
+    { devices: { hostDevices: [{ name: 'h', deviceName: 'v.com/grace' }] } },
+    { graceDevices: ['hostdevice-h'], env: { PCI_RESOURCE_V_COM_GRACE: '0009:01:00.0' } },
+    /^spec\.domain\.devices\.hostDevices\[0\]: this launcher cannot pass through NVIDIA Grace GPUs: they need IOMMUFD \(libvirt 12\.2, the image has 11\.3\)/,
+  ],
+  [
     'a ceiling below the memory',
     { domain: { memory: { guest: '2Gi', maxGuest: '1Gi' } } },
     {},

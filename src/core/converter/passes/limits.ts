@@ -7,6 +7,7 @@ import type { Domain } from '../domain.js';
 import type { Device, DomainDevices, DomainDisk } from '../domain-devices.js';
 import type { Scope } from '../scope.js';
 import { deviceName } from '../steps/device.js';
+import { IOMMUFD_SINCE } from '../steps/domain-options.js';
 import { archFault } from './arch-limits.js';
 import { type Fault, firstOf } from './fault.js';
 import { pciAddresses } from './pci-limits.js';
@@ -27,6 +28,20 @@ const tdx: Limit = ({ domain, arch, libvirtVersion = TDX_SINCE }) =>
         why: `TDX guests need libvirt ${versionOf(TDX_SINCE)}, the launcher image has ${versionOf(libvirtVersion)}: use an image with a newer one`,
       }
     : undefined;
+
+/** No step makes the accelerated SMMUv3 and the memory cells that such a GPU needs; plainly passed through it would not work, and nobody knew why. */
+const graceGpus: Limit = ({ devices, graceDevices = [], libvirtVersion = 0 }) => {
+  const [alias] = graceDevices;
+  if (alias === undefined) return undefined;
+  const [list, prefix] = alias.startsWith('gpu-') ? (['gpus', 'gpu-'] as const) : (['hostDevices', 'hostdevice-'] as const);
+  const index = (devices[list] ?? []).findIndex(({ name }) => alias === prefix + name);
+  return {
+    field: `devices.${list}[${Math.max(index, 0)}]`,
+    why:
+      `this launcher cannot pass through NVIDIA Grace GPUs: they need IOMMUFD (libvirt ${versionOf(IOMMUFD_SINCE)}, the image has ` +
+      `${versionOf(libvirtVersion)}) and an accelerated SMMUv3; take the device out`,
+  };
+};
 
 const maxGuest: Limit = ({ domain: { memory } }) =>
   memory?.guest !== undefined && memory.maxGuest !== undefined && compareQuantities(memory.maxGuest, memory.guest) < 0
@@ -144,6 +159,7 @@ const sharedNames: Limit = (_scope, devices) => {
 const LIMITS: readonly Limit[] = [
   archFault,
   tdx,
+  graceGpus,
   maxGuest,
   spinlocks,
   vendorId,

@@ -10,7 +10,7 @@ export const rebootPolicy: Step<'domain'> = {
 };
 
 /** The first libvirt that takes the descriptor of a whole domain. */
-const IOMMUFD_SINCE = 12_002_000;
+export const IOMMUFD_SINCE = 12_002_000;
 
 export const iommufd: Step<'iommufd' | 'libvirtVersion'> = {
   name: 'iommufd',

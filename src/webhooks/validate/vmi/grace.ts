@@ -1,39 +1,22 @@
-// Passthrough of NVIDIA Grace GPUs: which requested devices are such GPUs by the cluster's permitted devices, and what they need. Pure.
+// Passthrough of NVIDIA Grace GPUs: what the guest needs for those that it asks for. Pure.
 
 import { type FieldPath, field, keyed } from '../../../api/field-path.js';
 import type { VirtualMachineInstanceSpec } from '../../../api/index.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
 import { machineTypeFor } from '../../../core/config/cluster-lookups.js';
+import { graceRequests } from '../../../core/devices/grace.js';
 import { gateOff } from '../gate-off.js';
 import { type Causes, invalid, type Rule, required } from '../rule.js';
-
-const NVIDIA = '10DE';
-const GRACE_DEVICES = ['2342', '2348', '2941'];
-const PCI_ID = /^[0-9A-F]{4}$/;
 
 interface Request {
   readonly path: FieldPath;
   readonly resource: string;
 }
 
-const normal = (id: string): string => id.trim().toUpperCase().replace(/^0X/, '');
-
-function kindOf(selector: string | undefined): 'grace' | 'ambiguous' | undefined {
-  const parts = (selector ?? '').split(':').map(normal);
-  const [vendor = '', device = ''] = parts;
-  if (parts.length !== 2 || vendor !== NVIDIA) return undefined;
-  if (device === '*') return 'ambiguous';
-  return PCI_ID.test(device) && GRACE_DEVICES.includes(device) ? 'grace' : undefined;
-}
-
 function requestsOf(spec: VirtualMachineInstanceSpec, at: FieldPath, config: ClusterConfig): { grace: Request[]; ambiguous: Request[] } {
-  const selectors = new Map((config.spec.permittedHostDevices?.pciHostDevices ?? []).map((d) => [d.resourceName, d.pciVendorSelector]));
   const found: { grace: Request[]; ambiguous: Request[] } = { grace: [], ambiguous: [] };
-  for (const list of ['gpus', 'hostDevices'] as const) {
-    for (const [i, { deviceName }] of (spec.domain.devices[list] ?? []).entries()) {
-      const kind = deviceName ? kindOf(selectors.get(deviceName)) : undefined;
-      if (kind && deviceName) found[kind].push({ path: field(at, 'domain', 'devices', list, i, 'deviceName'), resource: deviceName });
-    }
+  for (const { list, index, kind, resource } of graceRequests(spec, config)) {
+    found[kind].push({ path: field(at, 'domain', 'devices', list, index, 'deviceName'), resource });
   }
   return found;
 }
