@@ -1,6 +1,6 @@
 // The node agent's reconcile of one VM around a launcher that speaks the real protocol over real sockets; only Linux work is left out. Tests set
 // what the world is like (fields that are not readonly), reconcile, and look at what came of it.
-import { readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubeVirt, Plugin, VirtualMachineInstance } from '../../src/api/index.js';
 import type { Clock } from '../../src/base/clock.js';
@@ -171,6 +171,7 @@ export class AgentWorld {
   }
 
   async removePod(): Promise<void> {
+    await mkdir(join(this.#dir, 'pods', 'of-the-agent'), { recursive: true });
     await rm(join(this.#dir, 'pods', POD_UID), { recursive: true });
   }
 

@@ -62,6 +62,19 @@ describe('silence', () => {
     expect(launcher.state).toBe('unresponsive');
   });
 
+  it('is not what it takes for an agent without the kubelet’s directory to give its guests up', async () => {
+    await fake.set('Running');
+    await launchers.close();
+    await rename(join(dir, 'pods'), join(dir, 'not-mounted'));
+    const again = makeLaunchers();
+    const found = await again.manage(ctx(), { uid: UID, namespace: 'default', name: 'vm', podUid: POD_UID });
+    await expect(again.adopt(ctx(), found)).rejects.toMatchObject({ code: 'NotReady', message: expect.stringContaining('is it mounted') });
+    await rename(join(dir, 'not-mounted'), join(dir, 'pods'));
+    await again.adopt(ctx(), found);
+    expect([found.state, found.domain?.status.status]).toEqual(['ready', 'Running']);
+    await again.close();
+  });
+
   /** As a restarted agent finds it: its guest runs, and libvirt is busy for minutes. */
   async function findStuck(deadlineMs: number): Promise<{ again: Launchers; found: Launcher }> {
     await launchers.close();

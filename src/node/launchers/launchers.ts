@@ -14,7 +14,7 @@ import { type CmdClient, createCmdClient, type DomainEvent, type LauncherEvent, 
 import { isAlive } from '../status/phase.js';
 import type { GhostRecord, GhostRecords } from './ghost-records.js';
 import { type Launcher, newLauncher } from './launcher.js';
-import { closePodDirs, commandSocket, hasPodDirs, notifySocket, openPodDirs, type PodDirs } from './pod-dirs.js';
+import { closePodDirs, commandSocket, hasPodDirs, notifySocket, openPodDirs, type PodDirs, requirePods } from './pod-dirs.js';
 
 export interface LaunchersOptions {
   readonly podsDir: string;
@@ -107,11 +107,11 @@ export class Launchers {
 
   async #approach(ctx: Ctx, launcher: Launcher): Promise<void> {
     const dirs = await this.#open(ctx, launcher);
-    if (dirs === undefined) return this.giveUp(ctx, launcher, 'its pod is gone');
+    if (dirs === undefined) return this.#giveUpWithPod(ctx, launcher);
     const socket = await commandSocket(dirs);
     if (socket === undefined) {
       // The descriptors that we hold outlive the directories.
-      if (!(await hasPodDirs(this.#options.podsDir, launcher.ghost.podUid))) return this.giveUp(ctx, launcher, 'its pod is gone');
+      if (!(await hasPodDirs(this.#options.podsDir, launcher.ghost.podUid))) return this.#giveUpWithPod(ctx, launcher);
       throw new KvError('NotFound', 'the launcher has not opened its socket');
     }
     try {
@@ -218,6 +218,11 @@ export class Launchers {
     const type = event.type === 'Normal' ? 'Normal' : 'Warning';
     const [reason, message] = [event.reason.slice(0, MAX_REASON), event.message.slice(0, MAX_MESSAGE)];
     this.#options.emit({ type, reason, message, involved: { namespace: ghost.namespace, name: ghost.name, uid: ghost.uid } });
+  }
+
+  async #giveUpWithPod(ctx: Ctx, launcher: Launcher): Promise<void> {
+    await requirePods(this.#options.podsDir);
+    await this.giveUp(ctx, launcher, 'its pod is gone');
   }
 
   async #giveUpAfterGrace(ctx: Ctx, launcher: Launcher): Promise<void> {

@@ -1,7 +1,7 @@
 // Where a launcher pod's volumes lie below the kubelet's pods directory, and its command socket in there. Only looks; directories are
 // opened beneath the pods directory; names inside them belong to the launcher, and no link leads out of them.
-import { stat } from 'node:fs/promises';
-import { hasCode } from '../../base/errors.js';
+import { readdir, stat } from 'node:fs/promises';
+import { hasCode, KvError } from '../../base/errors.js';
 import { existsBeneath, openBeneath, type SafePath } from '../../linux/safe-path.js';
 
 const emptyDir = (podUid: string, volume: string): string => `${podUid}/volumes/kubernetes.io~empty-dir/${volume}`;
@@ -21,6 +21,21 @@ export async function openPodDirs(podsDir: string, podUid: string): Promise<PodD
   if (shared !== undefined) return { sockets, public: shared };
   await sockets.close();
   return undefined;
+}
+
+/**
+ * Throws unless the kubelet's directory is what it should be: there is at least our own pod's in it. Without its mount every guest of the node would
+ * count as gone.
+ */
+export async function requirePods(podsDir: string): Promise<void> {
+  const pods = await readdir(podsDir).catch((err: NodeJS.ErrnoException) => {
+    if (err.code === 'ENOENT') return [];
+    throw err;
+  });
+  if (pods.length > 0) return;
+  throw new KvError('NotReady', `the kubelet's pods directory ${podsDir} is missing or empty: is it mounted into virt-handler?`, {
+    reason: 'NoPodsDirectory',
+  });
 }
 
 /** Whether the kubelet (still) has them. */
