@@ -8,9 +8,7 @@ import {
   guestVmi,
   preparedOf,
 } from '../../test/fakes/fake-launcher-parts.js';
-import { systemClock } from '../base/clock.js';
 import { KvError } from '../base/errors.js';
-import { answerWithin } from '../base/steps.js';
 
 const vmi = guestVmi();
 let parts: FakeLauncherParts;
@@ -113,25 +111,6 @@ describe('sync', () => {
     expect(await parts.states()).toEqual(['ADDED Running/Unknown']);
   });
 
-  it('knows a guest that runs although libvirt went away right after it was started', async () => {
-    parts.libvirt.failNext('xml', 'the connection was lost');
-    await parts.manager.sync(vmi);
-    await parts.manager.started;
-    expect(await parts.states()).toEqual(['ADDED Running/Unknown']);
-    expect(parts.heard.at(-1)?.domain?.spec.machineType).toBe('pc-q35-10.0');
-  });
-
-  it('takes a guest as started that libvirt finds again after it went away while it started it', async () => {
-    parts.libvirt.failNext('create', 'the connection was lost');
-    parts.libvirt.failNext('undefine', 'the connection was lost');
-    await expect(parts.manager.sync(vmi)).rejects.toThrow('connection was lost');
-    parts.libvirt.change(DOMAIN, { state: 'running', reason: 'booted' }, 'started');
-    await parts.manager.sync(vmi);
-    await parts.manager.started;
-    expect(await parts.states()).toEqual(['ADDED Running/Unknown']);
-    expect(calls('create')).toEqual(['create']);
-  });
-
   it('passes on what the preparation says', async () => {
     parts = await fakeLauncherParts(async () => {
       throw new KvError('NotReady', 'disk not mounted yet');
@@ -143,23 +122,6 @@ describe('sync', () => {
   it('starts nothing in a pod that is being stopped', async () => {
     await parts.manager.markForGracefulShutdown();
     await expect(parts.manager.sync(vmi)).rejects.toMatchObject({ code: 'Conflict', retry: 'never' });
-  });
-
-  it('does not carry out what was given up while it waited', async () => {
-    const gate = Promise.withResolvers<void>();
-    let prepared = 0;
-    parts = await fakeLauncherParts(async () => {
-      prepared++;
-      await gate.promise;
-      return preparedOf();
-    });
-    const first = parts.manager.sync(vmi);
-    const late = answerWithin(systemClock, 20, 'SyncVirtualMachine', () => parts.manager.sync(vmi));
-    await expect(late).rejects.toMatchObject({ code: 'Timeout', message: expect.stringContaining('waiting for an earlier request') });
-    gate.resolve();
-    await first;
-    await parts.manager.exclusively(async () => undefined);
-    expect(prepared).toBe(1);
   });
 
   it('asks to be tried again while libvirt is away', async () => {
