@@ -108,6 +108,52 @@ describe('installer', () => {
     await stop();
   });
 
+  it.each<[string, () => Promise<unknown>]>([
+    [
+      'its CR has a patch that does not fit',
+      async () => {
+        const broken = {
+          resourceType: 'Deployment',
+          resourceName: 'virt-api',
+          type: 'json',
+          patch: '[{"op":"remove","path":"/spec/nothing"}]',
+        };
+        await cluster.client.mergePatch(resources.KUBEVIRTS, 'kubevirt/kubevirt', { spec: { customizeComponents: { patches: [broken] } } });
+        await cluster.until('Degraded:True:DeploymentFailed');
+      },
+    ],
+    [
+      'virtual machines keep it from being removed',
+      async () => {
+        cluster.instances = 1;
+        await cluster.client.delete(resources.KUBEVIRTS, 'kubevirt/kubevirt');
+      },
+    ],
+    [
+      'somebody else keeps an object that was deleted',
+      async () => {
+        const finalizers = ['example.com/mine'];
+        await cluster.client.mergePatch(resources.CLUSTER_ROLES, 'kubevirt.io:view', { metadata: { finalizers } });
+        await cluster.client.delete(resources.CLUSTER_ROLES, 'kubevirt.io:view');
+      },
+    ],
+  ])('renews certificates, and who trusts them, also while %s', async (_title, hinder) => {
+    const stop = cluster.operate();
+    const selfSigned = { ca: { duration: '2h' }, server: { duration: '30m' } };
+    await cluster.client.create(resources.KUBEVIRTS, kubevirt('kubevirt', { certificateRotateStrategy: { selfSigned } }));
+    await cluster.until('Available:True');
+    await hinder();
+    await cluster.clock.advance(2.2 * 3_600_000);
+    const secret: Secret = await cluster.client.get(resources.SECRETS, 'kubevirt/kubevirt-virt-api-certs');
+    const { data } = await cluster.client.get(resources.CONFIG_MAPS, 'kubevirt/kubevirt-ca');
+    const [webhooks] = (await cluster.client.list(resources.VALIDATING_WEBHOOK_CONFIGURATIONS)).items;
+    const decoded = (text = ''): string => Buffer.from(text, 'base64').toString();
+    expect(readCertificate(decoded(secret.data?.['tls.crt']))?.notAfter).toBeGreaterThan(cluster.clock.now());
+    expect(decoded(webhooks?.webhooks?.[0]?.clientConfig.caBundle)).toBe(data?.['ca-bundle']);
+    expect(readCertificate(data?.['ca-bundle'] ?? '')?.notAfter).toBeGreaterThan(cluster.clock.now());
+    await stop();
+  });
+
   it('lets agents go first when it is updated, and keeps Available', async () => {
     let stop = cluster.operate();
     await cluster.client.create(resources.KUBEVIRTS, kubevirt());

@@ -35,6 +35,8 @@ export async function allDone<T extends readonly unknown[]>(work: { readonly [K 
 const hasKeptGeneration = ({ group }: Resource<KubeObject>): boolean => group === 'apps' || group === 'policy' || group.endsWith('.k8s.io');
 
 const AGAIN_AFTER_MS = 1000;
+/** Its end is told; whoever keeps it may do so for long. */
+const LOOK_AFTER_MS = 30_000;
 /** Requests under way at once: the API server takes longer for each than we do. */
 const PARALLEL = 16;
 /** Parts of these cannot be changed (roleRef, selector): they are made anew instead. */
@@ -48,8 +50,8 @@ function isUnchangeable(err: unknown): boolean {
   return causes.length > 0 && causes.every(({ message = '' }) => UNCHANGEABLE.test(message));
 }
 
-const later = (message: string, cause?: unknown): KvError =>
-  new KvError('NotReady', message, { retry: { afterMs: AGAIN_AFTER_MS }, ...(cause === undefined ? {} : { cause }) });
+const later = (message: string, cause?: unknown, afterMs = AGAIN_AFTER_MS): KvError =>
+  new KvError('NotReady', message, { retry: { afterMs }, ...(cause === undefined ? {} : { cause }) });
 
 export class Applier {
   readonly #deps: ApplyDeps;
@@ -115,7 +117,8 @@ export class Applier {
 
   async #repair(resource: Resource<KubeObject>, existing: KubeObject, desired: KubeObject, ctx: Ctx): Promise<KubeObject> {
     if (existing.metadata.deletionTimestamp) {
-      throw later(`${resource.kind} ${keyOf(desired)} is being deleted; it is created again afterwards`);
+      const message = `${resource.kind} ${keyOf(desired)} is being deleted; it is created again afterwards`;
+      throw later(message, undefined, LOOK_AFTER_MS);
     }
     const ops = repair(existing, desired, this.#wasTouched(resource, existing));
     if (ops.length === 0) return existing;

@@ -4,13 +4,14 @@ import type { DaemonSet, Deployment, KubeObject, Pod } from '../../api/index.js'
 import type { Ctx } from '../../base/context.js';
 import { hasCode, messageOf } from '../../base/errors.js';
 import type { KubeClient } from '../../runtime/types.js';
-import { Applier, allDone, type Pass } from './apply.js';
-import { CertificateKeeper, type Certifier } from './certificates/certificate-keeper.js';
+import { Applier, type Pass } from './apply.js';
+import { CertificateKeeper, type Certifier, type Trust } from './certificates/certificate-keeper.js';
 import type { Lifetimes } from './certificates/specs.js';
 import type { ManagedKinds } from './managed.js';
 import { type InstallSet, renderTrusting, type Workloads } from './manifests/index.js';
 import { removeObsolete } from './remove.js';
 import { rolloutGap } from './rollout.js';
+import { renewTrust } from './trust.js';
 
 export interface InstallInput {
   readonly client: KubeClient;
@@ -46,14 +47,23 @@ export async function install(input: InstallInput, ctx: Ctx): Promise<InstallOut
   const applier = new Applier({ client, kinds }, pass);
   const keeper = new CertificateKeeper({ certifier, namespace, lifetimes, kinds, applier });
   // Certificates before what trusts them: a webhook must not be called under one that does not exist.
-  const [trust] = await allDone([keeper.keepAll(ctx), applyBase(input, applier, ctx)]);
-  await applier.applyAll([...renderTrusting(set.trusting, trust.bundle), ...set.budgets], ctx);
+  const { bundle } = await keptBeside(keeper, applyBase(input, applier, ctx), input, ctx);
+  await applier.applyAll([...renderTrusting(set.trusting, bundle), ...set.budgets], ctx);
   const { gap, created, isApiReady } = await applyWorkloads(input, applier, ctx);
   const commonGap = isApiReady ? await applyCommon(input, applier, ctx) : undefined;
   const isReading = input.isReading || kinds.isReading();
   if (created && !isReading) await removeObsolete(client, managedNow(kinds), applier.applied, ctx);
   const nextAt = commonGap || isReading ? ctx.now() + LOOK_AGAIN_MS : keeper.nextAt;
   return { gap: gap ?? commonGap, created, generations: applier.generations, nextAt };
+}
+
+/** Who trusts a new authority must know of it also when the pass goes no further. */
+async function keptBeside(keeper: CertificateKeeper, base: Promise<void>, { client, kinds }: InstallInput, ctx: Ctx): Promise<Trust> {
+  const [kept, based] = await Promise.allSettled([keeper.keepAll(ctx), base]);
+  if (kept.status === 'rejected') throw kept.reason;
+  if (based.status === 'fulfilled') return kept.value;
+  await renewTrust(client, kinds, kept.value.bundle, ctx);
+  throw based.reason;
 }
 
 /** Kinds and rights before everything. A binding is refused until its role exists. */

@@ -21,6 +21,7 @@ import { findMonitoring } from './monitoring-site.js';
 import { READING, removeInstallation } from './remove.js';
 import { nextStatus, type Situation, type Target } from './status.js';
 import { activeKubeVirt, productLabels, rolloutOrder, targetOf } from './target.js';
+import { keepTrust } from './trust.js';
 
 export interface InstallerDeps {
   readonly client: KubeClient;
@@ -92,7 +93,10 @@ function rendered(context: InstallContext, config: ClusterConfig): { set: Instal
 }
 
 async function bringUp(deps: InstallerDeps, seen: Observed, ctx: Ctx): Promise<Next> {
-  if (seen.problem) return await report(deps, seen, { kind: 'failed', message: seen.problem }, ctx);
+  if (seen.problem) {
+    await report(deps, seen, { kind: 'failed', message: seen.problem }, ctx);
+    return at(await keepTrust(installInput(deps, seen), ctx), CERTIFICATE_DUE, ctx);
+  }
   let adopted: Observed = { ...seen, kv: await adopt(deps.client, seen.kv) };
   let outcome: InstallOutcome;
   try {
@@ -112,10 +116,12 @@ async function bringUp(deps: InstallerDeps, seen: Observed, ctx: Ctx): Promise<N
     ? { kind: 'deploying', gap, created }
     : { kind: 'ready', generation: adopted.kv.metadata.generation ?? 0 };
   await report(deps, adopted, situation, ctx, generations);
-  return Number.isFinite(nextAt)
-    ? { afterMs: Math.max(1000, nextAt - ctx.now()), why: gap ?? 'a certificate is due, or Prometheus may have come' }
-    : undefined;
+  return at(nextAt, gap ?? 'a certificate is due, or Prometheus may have come', ctx);
 }
+
+const CERTIFICATE_DUE = 'a certificate is due';
+const at = (nextAt: number, why: string, ctx: Ctx): Next =>
+  Number.isFinite(nextAt) ? { afterMs: Math.max(1000, nextAt - ctx.now()), why } : undefined;
 
 function installInput(deps: InstallerDeps, { kv, set, target, isReading }: Observed): Parameters<typeof install>[0] {
   const status = kv.status ?? {};
@@ -149,7 +155,7 @@ async function remove(deps: InstallerDeps, seen: Observed, ctx: Ctx): Promise<Ne
     const gap = await removeInstallation(client, kinds, ctx);
     if (gap) {
       await report(deps, seen, { kind: 'deleting', gap }, ctx);
-      return gap === READING ? { afterMs: 1000, why: gap } : undefined;
+      return gap === READING ? { afterMs: 1000, why: gap } : await whileGuestsEnd(deps, seen, ctx);
     }
   } catch (err) {
     if (!hasCode(err, 'Conflict')) await report(deps, seen, { kind: 'deletion-failed', message: messageOf(err) }, ctx);
@@ -163,6 +169,12 @@ async function remove(deps: InstallerDeps, seen: Observed, ctx: Ctx): Promise<Ne
     if (!hasCode(err, 'NotFound')) throw err; // the cache was behind: the CR is gone already
   }
   return undefined;
+}
+
+/** They end by components that must be believed meanwhile, for as long as it takes. */
+async function whileGuestsEnd(deps: InstallerDeps, seen: Observed, ctx: Ctx): Promise<Next> {
+  if (deps.kinds.crds.store.list().length === 0) return undefined;
+  return at(await keepTrust(installInput(deps, seen), ctx), CERTIFICATE_DUE, ctx);
 }
 
 async function report(
