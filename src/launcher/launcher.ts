@@ -27,6 +27,8 @@ export interface Outcome {
 export interface Signals {
   /** Aborted by the first SIGTERM. */
   readonly terminate: AbortSignal;
+  /** Called when there is a guest. */
+  readonly guestRuns?: () => void;
 }
 
 const CLOSE_MS = 5_000;
@@ -95,6 +97,7 @@ async function lifeOf(ctx: Ctx, parts: Parts, options: LauncherOptions, signals:
   if (start === 'terminated') return toldToEnd(options);
   if (start === 'dismissed') return { exitCode: 0 };
   if (start === 'timeout') return { exitCode: 1, lastWords: text.neverStarted(options.qemuTimeoutMs / 1000, parts.manager.lastError) };
+  signals.guestRuns?.();
   const state = await waitForEnd(ctx, parts, options.gracePeriodSeconds, signals.terminate);
   const wasTold = signals.terminate.aborted;
   ctx.log.info({ state: state.state, reason: state.reason }, 'The guest is over');

@@ -9,6 +9,7 @@ import { RECORDED_CAPABILITIES } from '../launcher/capabilities-cache.js';
 import { type DaemonLayout, sessionLayout, systemLayout } from '../launcher/daemon-config.js';
 import { type Outcome, runLauncher } from '../launcher/launcher.js';
 import { type LauncherOptions, parseLauncherOptions } from '../launcher/options.js';
+import { StrayFaults } from '../launcher/stray-faults.js';
 import { createLibvirt, exitAtOnce } from '../libvirt/index.js';
 import { run } from '../linux/exec.js';
 
@@ -39,8 +40,9 @@ async function main(): Promise<void> {
     log.fatal({ err }, 'virt-launcher failed');
     return end({ exitCode: 1, lastWords: `virt-launcher of VM ${opts.name} failed: ${messageOf(err)}` });
   };
-  process.on('uncaughtException', fatal);
-  process.on('unhandledRejection', fatal);
+  const faults = new StrayFaults(log, fatal);
+  process.on('uncaughtException', faults.hear);
+  process.on('unhandledRejection', faults.hear);
   const terminate = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const) process.on(signal, () => terminate.abort());
 
@@ -56,7 +58,7 @@ async function main(): Promise<void> {
     recordedCapabilities: RECORDED_CAPABILITIES,
   };
   const ctx = makeCtx(new AbortController().signal, log, systemClock);
-  await runLauncher(ctx, setup, { terminate: terminate.signal }).then(end, fatal);
+  await runLauncher(ctx, setup, { terminate: terminate.signal, guestRuns: () => faults.guestRuns() }).then(end, fatal);
 }
 
 main().catch((err: unknown) => end({ exitCode: 1, lastWords: `virt-launcher could not start: ${messageOf(err)}` }));
