@@ -110,6 +110,13 @@ describe('stop', () => {
     ['Always, without VMI', strategy('Always'), undefined, {}, halt],
     ['Always, shorter grace', strategy('Always'), vmi('Running', 30), { gracePeriod: 5 }, [...grace('30', 5), ...halt]],
     ['Always, final VMI keeps its grace', strategy('Always'), vmi('Succeeded', 30), { gracePeriod: 5 }, halt],
+    [
+      'Always, while the start of a restart waits, which would turn it on again',
+      strategy('Always', { stateChangeRequests: [START] }),
+      undefined,
+      {},
+      [`vm-status test ${REQUESTS} [{"action":"Start"}]`, `vm-status remove ${REQUESTS} undefined`, ...halt],
+    ],
     ['Once', strategy('Once'), vmi('Running'), {}, ['vm test /spec/runStrategy "Once"', 'vm replace /spec/runStrategy "Halted"']],
     ['running: true', vm({ running: true }), vmi('Running'), {}, ['vm test /spec/running true', 'vm replace /spec/running false']],
     ['Manual', strategy('Manual'), vmi('Running'), {}, requested(STOP)],

@@ -96,6 +96,26 @@ function graceStep(vmi: VirtualMachineInstance, seconds: number): PatchStep {
   return { target: 'vmi', operations: change(old, seconds), undo: change(seconds, old) };
 }
 
+/** What still waits to be started would turn a VM on again that is Halted. Until it is, it starts without a request. */
+function forgetStep({ status }: VirtualMachine): PatchStep[] {
+  const waiting = status?.stateChangeRequests;
+  if (!waiting?.some(({ action }) => action === 'Start')) return [];
+  const path = '/status/stateChangeRequests';
+  return [
+    {
+      target: 'vm-status',
+      operations: [
+        { op: 'test', path, value: waiting },
+        { op: 'remove', path },
+      ],
+      undo: [
+        { op: 'test', path, value: null },
+        { op: 'add', path, value: waiting },
+      ],
+    },
+  ];
+}
+
 const stopOf = (vmi: VirtualMachineInstance): ChangeRequest => ({ action: 'Stop', ...(vmi.metadata.uid ? { uid: vmi.metadata.uid } : {}) });
 
 /** A VMI that has ended is stopped first, so that a new one takes its place. */
@@ -147,7 +167,7 @@ export function decideStop(vm: VirtualMachine, vmi: VirtualMachineInstance | und
       return isLive(vmi) ? request(vm, [stopOf(vmi)], grace) : refuse(vm, 'VM is not running');
     case 'Always':
     case 'Once':
-      return { steps: [...grace, runStep(vm, false)] };
+      return { steps: [...grace, ...forgetStep(vm), runStep(vm, false)] };
     default:
       return strategy === undefined ? ambiguous : { steps: [] };
   }
