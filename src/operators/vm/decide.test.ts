@@ -69,6 +69,11 @@ describe('decideVm', () => {
     ['turns a VM off whose guest has moved to another cluster', { vmi: moved({ completed: true }) }, ['setRunStrategy', 'releaseVmi']],
     ['starts no second guest while the first is about to be elsewhere', { vmi: moved({}) }, ['releaseVmi']],
     [
+      'leaves one off that has just been turned off while the start of a restart waited',
+      { vm: vm({ spec: { runStrategy: 'Halted' }, status: { runStrategy: 'Always', stateChangeRequests: [{ action: 'Start' }] } }) },
+      [],
+    ],
+    [
       'turns a Halted VM with a start request on',
       { vm: vm({ spec: { runStrategy: 'Halted' }, status: { stateChangeRequests: [{ action: 'Start' }] } }) },
       ['setRunStrategy'],

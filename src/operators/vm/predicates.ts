@@ -1,5 +1,12 @@
 // Small questions about a VM and its VMI that several decisions ask. Pure; names as in the API's documentation.
-import { isDeleting, isFinalPhase, type RunStrategy, type VirtualMachine, type VirtualMachineInstance } from '../../api/index.js';
+import {
+  isDeleting,
+  isFinalPhase,
+  type RunStrategy,
+  type VirtualMachine,
+  type VirtualMachineInstance,
+  type VirtualMachineStateChangeRequest,
+} from '../../api/index.js';
 
 export const isFinal = (vmi: VirtualMachineInstance): boolean => isFinalPhase(vmi.status?.phase);
 
@@ -22,9 +29,20 @@ export function migratesAway({ status }: VirtualMachineInstance): boolean {
   );
 }
 
-const firstRequest = (vm: VirtualMachine) => vm.status?.stateChangeRequests?.[0];
+const firstRequest = (vm: VirtualMachine) => vm.status?.stateChangeRequests?.find((request) => !isLeftOver(vm, request));
 
 export const hasStartRequest = (vm: VirtualMachine): boolean => firstRequest(vm)?.action === 'Start';
+
+/**
+ * Asked for before its VM was turned off, of which its status does not know yet: the second half of a restart. A guest that is to start paused
+ * is asked for on a VM that is off.
+ */
+export const isLeftOver = (vm: VirtualMachine, { action, data }: VirtualMachineStateChangeRequest): boolean =>
+  action === 'Start' &&
+  data?.paused !== 'true' &&
+  runStrategyOf(vm) === 'Halted' &&
+  vm.status?.runStrategy !== undefined &&
+  vm.status.runStrategy !== 'Halted';
 
 /** Now, or once an earlier request is done. */
 export const isStartRequested = (vm: VirtualMachine): boolean =>

@@ -106,6 +106,15 @@ describe('remainingRequests', () => {
   ])('%s', (_title, machine, stateChangeRequests, instance, expected) => {
     expect(remainingRequests({ ...machine, status: { stateChangeRequests } }, instance)).toEqual(expected);
   });
+
+  const paused: VirtualMachineStateChangeRequest = { action: 'Start', data: { paused: 'true' } };
+  it.each([
+    ['forgets a start that its VM was turned off after', 'Always', vmi(), [stop, start], [stop]],
+    ['keeps one that was asked for since', 'Halted', undefined, [start], [start]],
+    ['keeps one that asks for a paused guest: that is meant for a VM that is off', 'Always', undefined, [paused], [paused]],
+  ])('%s', (_title, runStrategy, instance, stateChangeRequests, expected) => {
+    expect(remainingRequests({ ...strategy('Halted'), status: { runStrategy, stateChangeRequests } }, instance)).toEqual(expected);
+  });
 });
 
 describe('restartRequired', () => {

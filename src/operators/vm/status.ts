@@ -16,7 +16,7 @@ import {
 import type { Plan } from './decide.js';
 import { remainingVolumeRequests } from './live-volumes.js';
 import { nextMemoryDump } from './memory-dump.js';
-import { isFinal, runStrategyOf } from './predicates.js';
+import { isFinal, isLeftOver, runStrategyOf } from './predicates.js';
 import { printableStatus } from './printable-status.js';
 import { restartReason } from './restart.js';
 import { generationOf } from './revision.js';
@@ -51,7 +51,7 @@ function isRequestDone(request: VirtualMachineStateChangeRequest, vm: VirtualMac
 }
 
 export function remainingRequests(vm: VirtualMachine, vmi: VirtualMachineInstance | undefined): VirtualMachineStateChangeRequest[] {
-  const requests = vm.status?.stateChangeRequests ?? [];
+  const requests = (vm.status?.stateChangeRequests ?? []).filter((request) => !isLeftOver(vm, request));
   const [first, ...rest] = requests;
   return first && isRequestDone(first, vm, vmi) ? rest : [...requests];
 }
