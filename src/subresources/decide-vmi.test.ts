@@ -117,6 +117,23 @@ describe('ports', () => {
     expect(found.ok ? found.value : brief(found.error)).toEqual(expected);
   });
 
+  it.each([
+    '127.0.0.1',
+    '127.8.8.8',
+    '0.0.0.0',
+    '169.254.169.254',
+    '224.0.0.1',
+    '255.255.255.255',
+    '::1',
+    '::',
+    'fe80::1',
+    '::ffff:127.0.0.1',
+    'api.example',
+  ])('dials no %s, which a guest’s agent may claim and which is no guest', (ip) => {
+    const found = forwardAddress(vmi('Running', { ip }));
+    expect(found.ok ? found.value : brief(found.error)).toContain(`400 ${ip} is no address of a guest`);
+  });
+
   it('needs an address', () => {
     expect(forwardAddress(vmi('Running', { ip: '10.0.0.5' }))).toEqual({ ok: true, value: '10.0.0.5' });
   });

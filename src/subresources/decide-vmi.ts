@@ -1,4 +1,5 @@
 // Whether a VMI may be paused, rebooted, frozen, asked through its agent, or spoken to by console, VNC or its ports now. Pure.
+import { BlockList, isIP } from 'node:net';
 import type { VirtualMachine, VirtualMachineInstance } from '../api/index.js';
 import { fail, ok, type Result } from '../base/result.js';
 import { badRequest, conflict, forbidden, internalError, type StatusError } from './status.js';
@@ -61,7 +62,32 @@ export function agentRefusal(vmi: VirtualMachineInstance): StatusError | undefin
 export function forwardAddress(vmi: VirtualMachineInstance): Result<string, StatusError> {
   if (isPaused(vmi)) return fail(refuse(vmi, 'VMI is paused'));
   const ip = vmi.status?.interfaces?.[0]?.ipAddress;
-  return ip ? ok(ip) : fail(badRequest('no network interfaces are present'));
+  if (!ip) return fail(badRequest('no network interfaces are present'));
+  return isForeign(ip)
+    ? ok(ip)
+    : fail(badRequest(`${ip} is no address of a guest: see status.interfaces, which its agent may have filled`));
+}
+
+/** Addresses that mean whoever dials them, or his node. */
+const OWN = new BlockList();
+for (const [net, prefix] of [
+  ['0.0.0.0', 8],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['224.0.0.0', 3],
+] as const)
+  OWN.addSubnet(net, prefix, 'ipv4');
+for (const [net, prefix] of [
+  ['::', 127],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const)
+  OWN.addSubnet(net, prefix, 'ipv6');
+
+/** Not behind masquerade, a guest's agent says which addresses it has: it must not lead us to ourselves. */
+function isForeign(ip: string): boolean {
+  const family = isIP(ip);
+  return family !== 0 && !OWN.check(ip, family === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** A port of a VM is that of its VMI, if that is its own. */

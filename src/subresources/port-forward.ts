@@ -1,5 +1,6 @@
 // Ports of a guest: virt-api connects to the address of its VMI and passes bytes between that and the client's WebSocket. Needs no node
 // agent. A port that nobody listens on is refused before the client's stream is accepted.
+import type { Duplex } from 'node:stream';
 import type { VirtualMachineInstance } from '../api/index.js';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
@@ -46,15 +47,22 @@ export function portTarget(vmi: VirtualMachineInstance, params: HttpRequest['par
   return host.ok ? ok({ protocol, host: host.value, port: number }) : host;
 }
 
-export function openPort({ client, clock }: { readonly client: KubeClient; readonly clock: Clock }, find: Find, track: Track): Open {
+export interface PortDeps {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** Default: over the network. */
+  readonly dial?: (target: PortTarget) => Promise<Duplex>;
+}
+
+export function openPort({ client, clock, dial = dialPort }: PortDeps, find: Find, track: Track): Open {
   return async (request, upgrade) => {
     const vmi = await find(client, request);
     if (!vmi.ok) return statusAnswer(vmi.error);
     const target = portTarget(vmi.value, request.params);
     if (!target.ok) return statusAnswer(target.error);
-    let peer: Awaited<ReturnType<typeof dialPort>>;
+    let peer: Duplex;
     try {
-      peer = await dialPort(target.value);
+      peer = await dial(target.value);
     } catch (err) {
       return statusAnswer(internalError(`dialing VM: ${messageOf(err)}`));
     }

@@ -13,6 +13,7 @@ import { clusterConfig } from '../core/config/cluster-config.js';
 import {
   type ClientResponse,
   createHttpsServer,
+  dialPort,
   empty,
   type HttpsServer,
   json,
@@ -34,6 +35,8 @@ interface Patched {
 
 const readText = (file: string): string => readFileSync(file, 'utf8');
 
+/** Its ports are this machine's. */
+const GUEST = '192.0.2.7';
 const objects = new Map<string, KubeObject>();
 const patched: Patched[] = [];
 const reviews: SubjectAccessReview[] = [];
@@ -128,6 +131,7 @@ beforeAll(async () => {
   });
   agentPort = await agentServer.start();
   const api = subresourceApi({
+    dial: (target) => dialPort({ ...target, host: target.host === GUEST ? '127.0.0.1' : target.host }),
     client,
     config: () => clusterConfig(),
     structure: { problems: () => [], completed: (_kind, object) => object },
@@ -351,7 +355,7 @@ describe('streams', () => {
     const owned = { ...rest.metadata, ownerReferences: [{ uid: 'vm-a' }] };
     objects.set('virtualmachineinstances default/a', {
       metadata: owned,
-      status: { ...running, interfaces: [{ ipAddress: '127.0.0.1' }] },
+      status: { ...running, interfaces: [{ ipAddress: GUEST }] },
     } as unknown as KubeObject);
     const { port: echoPort } = echo.address() as { port: number };
     for (const path of [`virtualmachines/a/portforward/${echoPort}`, `virtualmachineinstances/a/portforward/${echoPort}/tcp`]) {

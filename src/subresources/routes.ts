@@ -19,12 +19,13 @@ import { memoryDumpHandlers } from './memory-dump.js';
 import { vmiMigrationHandlers, vmMigrationHandlers } from './migration.js';
 import { createNodeAgents, type NodeAgents } from './node-agent.js';
 import { openapiV2, openapiV3, openapiV3Root, v3Path } from './openapi.js';
+import type { PortDeps } from './port-forward.js';
 import { notImplemented, statusAnswer } from './status.js';
 import { type StreamHandlers, streamHandlers } from './streams.js';
 import { GROUP, GROUP_PATHS, objectPath, SUBRESOURCES, type SubresourceRow, VERSIONS, versionPath } from './verbs.js';
 import { vmiVolumeHandlers, vmVolumeHandlers } from './volumes.js';
 
-export interface SubresourceDeps extends InfoDeps {
+export interface SubresourceDeps extends InfoDeps, Pick<PortDeps, 'dial'> {
   readonly client: KubeClient;
   readonly config: () => ClusterConfig;
   readonly structure: StructureCheck;
@@ -158,7 +159,7 @@ export function subresourceApi(deps: SubresourceDeps): SubresourceApi {
   });
   const handlers = objectHandlers(deps, agents);
   const groups = groupHandlers(deps);
-  const streams = streamHandlers({ client, agents, authorize, metrics: deps.metrics, clock: deps.clock, log });
+  const streams = streamHandlers({ ...deps, agents, authorize });
   const routes = VERSIONS.flatMap((version): Route[] => [
     ...GROUP_PATHS.map(({ path, method, missing: why }): Route => {
       const name = path.split('/').at(-1) ?? path;

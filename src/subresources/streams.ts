@@ -1,27 +1,23 @@
 // The streams of a VMI. Console, display, USB devices and sockets: checks the VMI, opens the stream to its node agent first, and only then accepts the client's, so
 // that every failure is an HTTP answer that a person can read; the two connections are then spliced as they are. Ports: port-forward.ts.
 import type { VirtualMachineInstance } from '../api/index.js';
-import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/logger.js';
 import type { Metrics } from '../base/metrics.js';
 import { fail, ok, type Result } from '../base/result.js';
 import { type HttpRequest, splice, type UpgradeHandler } from '../http/index.js';
 import { VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
-import type { KubeClient } from '../runtime/types.js';
 import type { Authorize } from './authorize.js';
 import { consoleRefusal, usbRefusal, vncRefusal, vsockRefusal } from './decide-vmi.js';
 import { keyOf, nameOf } from './handling.js';
 import type { NodeAgents } from './node-agent.js';
-import { findVmi, findVmiOfVm, type Open, openPort, type Track } from './port-forward.js';
+import { findVmi, findVmiOfVm, type Open, openPort, type PortDeps, type Track } from './port-forward.js';
 import { badRequest, internalError, notFound, type StatusError, statusAnswer } from './status.js';
 
-export interface StreamDeps {
-  readonly client: KubeClient;
+export interface StreamDeps extends PortDeps {
   readonly agents: NodeAgents;
   readonly authorize: Authorize;
   readonly metrics: Metrics;
-  readonly clock: Clock;
   readonly log: Logger;
 }
 
