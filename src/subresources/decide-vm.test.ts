@@ -1,7 +1,7 @@
 // Every row of the life-cycle verbs of a VirtualMachine: what is patched, or why it is refused.
 import { describe, expect, it } from 'vitest';
 import type { VirtualMachine, VirtualMachineInstance } from '../api/index.js';
-import { type Decision, decideRestart, decideStart, decideStop } from './decide-vm.js';
+import { type Decision, decideRestart, decideStart, decideStop, ownOf } from './decide-vm.js';
 
 const vm = (spec: object, status?: object): VirtualMachine =>
   ({ metadata: { name: 'test', namespace: 'default' }, spec: { template: {}, ...spec }, ...(status ? { status } : {}) }) as VirtualMachine;
@@ -188,6 +188,20 @@ describe('restart', () => {
     ['volumes change', strategy('Always', { conditions: [{ type: 'VolumesChange', status: 'True' }] }), vmi('Running'), {}, [RECOVERY]],
   ])('%s', (_title, machine, instance, options, expected) => {
     expect(told(decideRestart(machine, instance, options))).toEqual(expected);
+  });
+
+  it('leaves alone what something else controls', () => {
+    const controller = (uid: string) => ({ apiVersion: 'v1', kind: 'Any', name: 'test', uid, controller: true });
+    const machine = { ...strategy('Always'), metadata: { name: 'test', uid: 'vm-1' } };
+    const owned = (uid: string): VirtualMachineInstance => ({
+      ...vmi('Running'),
+      metadata: { name: 'test', ownerReferences: [controller(uid)] },
+    });
+    expect([
+      ownOf(machine, owned('other')),
+      ownOf(machine, owned('vm-1'))?.metadata.name,
+      ownOf(machine, vmi('Running'))?.metadata.name,
+    ]).toEqual([undefined, 'test', 'test']);
   });
 
   it('can take the shorter grace period back', () => {

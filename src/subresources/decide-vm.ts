@@ -1,6 +1,6 @@
 // What start, stop and restart of a VirtualMachine do, by its run strategy and the state of its VMI: patches to make, or the refusal.
 // Pure; the handlers in lifecycle.ts read the objects and apply the patches.
-import { isFinalPhase, type VirtualMachine, type VirtualMachineInstance } from '../api/index.js';
+import { controllerOf, isFinalPhase, type VirtualMachine, type VirtualMachineInstance } from '../api/index.js';
 import type { JsonPatchOperation } from '../runtime/types.js';
 import type { RestartOptions, StartOptions, StopOptions } from './options.js';
 import { badRequest, conflict, internalError, type StatusError } from './status.js';
@@ -29,6 +29,12 @@ const isLive = (vmi: VirtualMachineInstance | undefined): vmi is VirtualMachineI
 
 function hasCondition(vm: VirtualMachine, type: string): boolean {
   return vm.status?.conditions?.some((c) => c.type === type && c.status === 'True') ?? false;
+}
+
+/** The VM's own instance, or one that nobody controls and that it is about to take over. */
+export function ownOf({ metadata }: VirtualMachine, vmi: VirtualMachineInstance | undefined): VirtualMachineInstance | undefined {
+  const owner = vmi && controllerOf(vmi);
+  return owner && owner.uid !== metadata.uid ? undefined : vmi;
 }
 
 /** undefined when the VM says both or neither. */

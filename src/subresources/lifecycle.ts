@@ -6,7 +6,7 @@ import { empty, type Handler, type HttpResponse } from '../http/index.js';
 import { VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from '../runtime/resources.js';
 import type { KubeClient } from '../runtime/types.js';
 import { applySteps } from './apply-steps.js';
-import { type Decision, decideRestart, decideStart, decideStop, restartOptionsFault } from './decide-vm.js';
+import { type Decision, decideRestart, decideStart, decideStop, ownOf, restartOptionsFault } from './decide-vm.js';
 import { answering, keyOf, nameOf } from './handling.js';
 import {
   type DryRunOptions,
@@ -41,7 +41,7 @@ function vmVerb<T extends DryRunOptions>(
     if (fault) return statusAnswer(fault);
     const vm = await deps.client.find(VIRTUAL_MACHINES, keyOf(request));
     if (!vm) return statusAnswer(notFound('virtualmachine', nameOf(request)));
-    const vmi = await deps.client.find(VIRTUAL_MACHINE_INSTANCES, keyOf(request));
+    const vmi = ownOf(vm, await deps.client.find(VIRTUAL_MACHINE_INSTANCES, keyOf(request)));
     const decision = decide(vm, vmi, options.value);
     if ('refusal' in decision) return statusAnswer(decision.refusal);
     const failure = await applySteps(deps, request, decision.steps, { dryRun: isDryRun(options.value) });
