@@ -27,7 +27,7 @@ import {
   root,
   shellPod,
 } from '../volume-objects.js';
-import { applyUnfilled, dataVolumes, removeDataVolumes } from './data-volumes.js';
+import { applyUnfilled, dataVolumes, removeDataVolumes, withoutCdi } from './data-volumes.js';
 
 const GATES = ['HostDisk', 'EnableVirtioFsStorageVolumes', 'DownwardMetrics'];
 const OTHER_NODE = 'node1';
@@ -173,6 +173,8 @@ export function volumes(): void {
     rmSync(await nodeFile(HOST_DIR), { recursive: true, force: true });
     await restoreGates();
   });
+
+  withoutCdi();
 
   it('shows a guest every kind of volume as a disk', () =>
     inGuest('vol-all', async (console) => {
