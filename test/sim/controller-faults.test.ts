@@ -230,6 +230,29 @@ describe('a VM', () => {
     expect([told.map(({ message }) => message), await phase()]).toEqual([[], 'Running']);
   });
 
+  it('waits for no event of a VMI that it has had already', async () => {
+    let made = 0;
+    start(async ({ method, path }) => {
+      if (method !== 'POST' || !path.endsWith('/controllerrevisions') || made > 0) return undefined;
+      made++;
+      const { metadata } = await world.admin.get(VIRTUAL_MACHINES, KEY);
+      const owner = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', name: 'web', uid: metadata.uid ?? '', controller: true };
+      await world.admin.create(VIRTUAL_MACHINE_INSTANCES, {
+        apiVersion: 'kubevirt.io/v1',
+        kind: 'VirtualMachineInstance',
+        metadata: { name: 'web', namespace: 'shop', ownerReferences: [owner] },
+        spec: { domain: { devices: {} } },
+      } as VirtualMachineInstance);
+      await world.clock.hold(new Promise((resolve) => setTimeout(resolve, 20)));
+      return undefined;
+    });
+    await world.admin.create(VIRTUAL_MACHINES, simVm('Always'));
+    await world.seconds(8);
+    await world.admin.mergePatch(VIRTUAL_MACHINES, KEY, { spec: { runStrategy: 'Halted' } });
+    await world.seconds(8);
+    expect([made, await phase()]).toEqual([1, undefined]);
+  });
+
   it('does not wait for ever for a VMI whose whole life was missed', async () => {
     let missed = 0;
     start((request) => {

@@ -129,7 +129,11 @@ async function createVmi(d: VmDeps, key: ObjectKey, vm: VirtualMachine, step: St
     await d.client.create(VIRTUAL_MACHINE_INSTANCES, vmi);
   } catch (err) {
     // Made by an earlier try whose answer got lost, or by the leader before us: its event is on the way. Its revision is not touched.
-    if (hasCode(err, 'AlreadyExists') && (await isOwnVmi(d, key, vm))) return;
+    if (hasCode(err, 'AlreadyExists') && (await isOwnVmi(d, key, vm))) {
+      // Unless it was told before anybody waited for it.
+      if (d.vmis.get(key)) d.expectations.observedCreation(key, name);
+      return;
+    }
     d.expectations.observedCreation(key, name);
     const message = text.createFailed(explained(err, namespace));
     d.events.event(vm, 'Warning', 'FailedCreate', message);

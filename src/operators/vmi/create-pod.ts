@@ -2,9 +2,10 @@
 import { keyOf, type ObjectKey, type Pod } from '../../api/index.js';
 import { hasCode } from '../../base/errors.js';
 import { PODS } from '../../runtime/resources.js';
-import type { Expectations, KubeClient } from '../../runtime/types.js';
+import type { Expectations, KubeClient, Store } from '../../runtime/types.js';
 
 interface PodDeps {
+  readonly pods: Store<Pod>;
   readonly client: KubeClient;
   readonly expectations: Expectations;
 }
@@ -23,8 +24,11 @@ export async function createPodOnce(
   } catch (err) {
     // A look-up that fails says less than the refusal that led to it: that one is thrown, reported and retried.
     const found = hasCode(err, 'AlreadyExists') ? await d.client.find(PODS, keyOf(pod)).catch(() => undefined) : undefined;
-    // Created by an earlier attempt; its event is on the way, and settles the expectation.
-    if (found && isOwn(found)) return { pod: found, isNew: false };
+    if (found && isOwn(found)) {
+      // Created by an earlier attempt: its event is on the way and settles the expectation, unless it came before anybody waited for it.
+      if (d.pods.get(keyOf(found))) d.expectations.observedCreation(key, name);
+      return { pod: found, isNew: false };
+    }
     d.expectations.observedCreation(key, name);
     throw err;
   }

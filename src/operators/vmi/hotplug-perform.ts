@@ -2,7 +2,7 @@
 import { isDeleting, type ObjectKey, type Pod } from '../../api/index.js';
 import { unlessGone } from '../../runtime/gone.js';
 import { PODS } from '../../runtime/resources.js';
-import type { EventRecorder, Expectations, KubeClient } from '../../runtime/types.js';
+import type { EventRecorder, Expectations, KubeClient, Store } from '../../runtime/types.js';
 import { explained, withWords } from '../refusals.js';
 import { isAttachment, worksFor } from './attachments.js';
 import { createPodOnce } from './create-pod.js';
@@ -11,6 +11,7 @@ import type { Seen } from './seen.js';
 import { text } from './text.js';
 
 export interface HotplugDeps {
+  readonly pods: Store<Pod>;
   readonly client: KubeClient;
   readonly events: EventRecorder;
   readonly expectations: Expectations;
