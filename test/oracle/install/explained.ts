@@ -56,6 +56,7 @@ export const DIFFERENT: readonly Explanation[] = [
   explain(WORKLOAD, new RegExp(`^${CONTAINER}/resources/requests/cpu$`), 'weight enough not to be starved by guests (ADR 0009)'),
   explain(/\/daemonset\./, /terminationGracePeriodSeconds$/, 'the recording was made before it is added'),
   explain(/\/daemonset\./, /securityContext\/runAsUser$/, 'one image serves all components and has an ordinary user; the agent needs root'),
+  explain(/\/daemonset\./, /\/env\/UV_THREADPOOL_SIZE\//, "storage that hangs holds one of Node's threads, of which it has four otherwise"),
   explain(/\/daemonset\./, /kubelet-pods\/mountPropagation$/, "container disks are mounted by the agent into the launchers' folders"),
   explain(
     /\/clusterrole\.kubevirt-handler$/,
