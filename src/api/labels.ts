@@ -54,6 +54,10 @@ export const DEVICE = {
   mshv: 'devices.kubevirt.io/mshv',
   /** The socket of the node's helper for SCSI persistent reservations. */
   prHelper: 'devices.kubevirt.io/pr-helper',
+  /** Encrypted guests of AMD and Intel. */
+  sev: 'devices.kubevirt.io/sev',
+  tdx: 'devices.kubevirt.io/tdx',
+  iommufd: 'devices.kubevirt.io/iommufd',
 } as const;
 
 export const POD_UNPAUSED_CONDITION = 'kubevirt.io/virtual-machine-unpaused';

@@ -6,13 +6,13 @@ import { keyOf } from '../api/meta.js';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import type { ClusterConfig } from '../core/config/cluster-config.js';
-import { allowsPersistentReservation, hypervisorOf } from '../core/config/cluster-lookups.js';
 import { PLUGINS, VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
 import type { Controller, EventRecorder, Manager } from '../runtime/types.js';
 import { createAgent } from './agent/agent.js';
 import { createNodeHooks, type NodeHooks } from './agent/node-hooks.js';
 import { VmiWriter } from './agent/vmi-writer.js';
-import { createDevicePlugins, DEVICE_SPECS, MSHV, PR_HELPER, VHOST_VSOCK } from './devices/plugins.js';
+import { OPTIONAL_DEVICES } from './devices/optional-devices.js';
+import { createDevicePlugins, DEVICE_SPECS } from './devices/plugins.js';
 import { createContainerDisks } from './disks/container-disks.js';
 import { createHotplugDisks } from './disks/hotplug-disks.js';
 import { createHeartbeat } from './heartbeat.js';
@@ -139,11 +139,9 @@ async function offerNode(ctx: Ctx, options: NodeAgentOptions): Promise<void> {
   const { manager, node, config, kubeletRoot, maxDevices } = options;
   // The host's own /dev: ours is a copy made when our container started.
   const hostRoot = `/proc/${options.hostPid ?? INIT_PID}/root`;
-  const vsock = { spec: VHOST_VSOCK, isWanted: () => manager.hasSynced() && config().isEnabled('VSOCK') };
-  const mshv = { spec: MSHV, isWanted: () => manager.hasSynced() && hypervisorOf(config()).device === 'mshv' };
-  const prHelper = { spec: PR_HELPER, isWanted: () => manager.hasSynced() && allowsPersistentReservation(config()) };
+  const known = (): ClusterConfig | undefined => (manager.hasSynced() ? config() : undefined);
   const offered = { pluginDir: `${kubeletRoot}/device-plugins`, hostRoot, maxDevices };
-  const devices = createDevicePlugins(offered, DEVICE_SPECS, [vsock, mshv, prHelper]);
+  const devices = createDevicePlugins(offered, DEVICE_SPECS, { devices: OPTIONAL_DEVICES, config: known });
   const heartbeat = createHeartbeat({
     client: manager.client,
     node,

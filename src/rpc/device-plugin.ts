@@ -9,6 +9,8 @@ import { toWire } from './wire-error.js';
 export interface PluginDevice {
   readonly id: string;
   readonly healthy: boolean;
+  /** Memory and CPUs of this NUMA node are near it: for the kubelet's topology manager. */
+  readonly numaNode?: number;
 }
 
 export interface AllocatedDevice {
@@ -28,6 +30,7 @@ export interface AllocatedFolder {
 export interface Allocation {
   readonly devices?: readonly AllocatedDevice[];
   readonly folders?: readonly AllocatedFolder[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 type Allocate = (ids: readonly string[]) => Promise<Allocation>;
@@ -46,7 +49,11 @@ const UNKNOWN = 2;
 type Watcher = ServerWritableStream<unknown, unknown>;
 
 const toWireList = (devices: readonly PluginDevice[]): ListAndWatchResponse => ({
-  devices: devices.map(({ id, healthy }) => ({ ID: id, health: healthy ? 'Healthy' : 'Unhealthy' })),
+  devices: devices.map(({ id, healthy, numaNode }) => ({
+    ID: id,
+    health: healthy ? 'Healthy' : 'Unhealthy',
+    topology: numaNode === undefined ? null : { nodes: [{ ID: numaNode }] },
+  })),
 });
 
 /** `allocate` is called once a container with the devices that the kubelet chose; a throw refuses the pod. */
@@ -83,7 +90,8 @@ export async function serveDevicePlugin(
   };
 }
 
-const toWireAllocation = ({ devices = [], folders = [] }: Allocation): Partial<ContainerAllocateResponse> => ({
+const toWireAllocation = ({ devices = [], folders = [], env = {} }: Allocation): Partial<ContainerAllocateResponse> => ({
+  envs: { ...env },
   devices: devices.map(({ containerPath, hostPath, permissions }) => ({ container_path: containerPath, host_path: hostPath, permissions })),
   mounts: folders.map(({ containerPath, hostPath, readOnly }) => ({
     container_path: containerPath,

@@ -9,7 +9,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.js';
 import { makeCtx } from '../../src/base/context.js';
 import { silentLogger } from '../../src/base/logger.js';
-import { createDevicePlugin, type DeviceSpec } from '../../src/node/devices/device-plugin.js';
+import { createDevicePlugin as createPlugin, type DevicePlugin, offerDevice } from '../../src/node/devices/device-plugin.js';
+import { type DeviceSpec, hostDevice } from '../../src/node/devices/host-device.js';
 import { claimDevices } from '../../src/node/devices/ownership.js';
 import { createDevicePlugins } from '../../src/node/devices/plugins.js';
 import { scratchDir } from '../fakes/scratch.js';
@@ -61,6 +62,8 @@ afterEach(async () => {
 
 const ctx = () => makeCtx(stop.signal, silentLogger, systemClock);
 const options = () => ({ pluginDir: dir, hostRoot: root, maxDevices: 1000, pollMs: 20 });
+const createDevicePlugin = (spec: DeviceSpec, given: ReturnType<typeof options>): DevicePlugin =>
+  createPlugin(hostDevice(spec, given), given);
 const client = () => new proto.v1beta1.DevicePlugin(`unix:${join(dir, 'kubevirt-kvm.sock')}`, credentials.createInsecure());
 
 describe('device plugin', () => {
@@ -122,6 +125,21 @@ describe('device plugin', () => {
     kubelet = await startKubelet(dir);
 
     await vi.waitFor(() => expect(kubelet.registered).toHaveLength(1), { timeout: 5_000 });
+  });
+
+  it('leaves with an empty list once it is withdrawn', async () => {
+    const offered = offerDevice(ctx(), hostDevice(SPEC, options()), options());
+    await vi.waitFor(() => expect(kubelet.registered).toHaveLength(1));
+    const seen: number[] = [];
+    const plugin = client();
+    plugin
+      .ListAndWatch({})
+      .on('data', (m: Untyped) => seen.push(m.devices?.length ?? 0))
+      .on('error', () => undefined);
+    await vi.waitFor(() => expect(seen).toEqual([1000]));
+    await offered.withdraw();
+    expect(seen).toEqual([1000, 0]);
+    plugin.close();
   });
 
   it('waits for a kubelet that is not there yet', async () => {

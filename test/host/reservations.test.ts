@@ -64,26 +64,26 @@ const CONNECTED = /"connected": true, "id": "pr-helper0"|"id": "pr-helper0", "co
 describe('the helper for reservations', () => {
   it('takes connections of a launcher once the socket is its own', async () => {
     expect(await askQemu()).toMatch(/Permission denied/);
-    expect(await offerSocket(socket, QEMU_USER)).toBe(true);
+    expect(await offerSocket('/', socket, QEMU_USER)).toBe(true);
     expect(await askQemu()).toMatch(CONNECTED);
   });
 
   it('is known to be away when it was killed, and back when it was started again', async () => {
     await killHelper('SIGKILL');
     expect((await stat(socket)).isSocket()).toBe(true);
-    expect(await offerSocket(socket, QEMU_USER)).toBe(false);
+    expect(await offerSocket('/', socket, QEMU_USER)).toBe(false);
     await startHelper();
-    await vi.waitFor(async () => expect(await offerSocket(socket, QEMU_USER)).toBe(true));
+    await vi.waitFor(async () => expect(await offerSocket('/', socket, QEMU_USER)).toBe(true));
     expect(await askQemu()).toMatch(CONNECTED);
   });
 
   it('ends when it is told to, although somebody is connected', async () => {
-    await offerSocket(socket, QEMU_USER);
+    await offerSocket('/', socket, QEMU_USER);
     const guest = connect(socket).on('error', () => undefined); // reset by the helper's end
     await new Promise((resolve) => guest.once('connect', resolve));
     guest.write(Buffer.alloc(4)); // the handshake: no features
     await killHelper('SIGTERM');
     guest.destroy();
-    expect(await offerSocket(socket, QEMU_USER)).toBe(false);
+    expect(await offerSocket('/', socket, QEMU_USER)).toBe(false);
   });
 });

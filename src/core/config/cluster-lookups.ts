@@ -60,3 +60,11 @@ export const allowsPersistentReservation = (config: ClusterConfig): boolean =>
   config.spec.persistentReservationConfiguration?.enabled ??
   config.spec.developerConfiguration?.featureGates?.includes('PersistentReservation') ??
   false;
+
+export const QUOTE_SOCKET = '/var/run/tdx-qgs/qgs.socket';
+
+/** Where the daemon listens that signs the quotes of TDX guests, and whether a node without it may run none. */
+export function quoteSocketOf({ spec }: ClusterConfig): { readonly path: string; readonly isEnforced: boolean } {
+  const attestation = spec.confidentialCompute?.tdx?.attestation;
+  return { path: attestation?.qgsSocketPath || QUOTE_SOCKET, isEnforced: attestation?.enforced === true };
+}

@@ -3,7 +3,7 @@
 import type { VirtualMachineInstance } from '../../api/index.js';
 import { fail, ok, type Result } from '../../base/result.js';
 import type { ClusterConfig } from '../config/cluster-config.js';
-import { isLiveUpdate } from '../config/cluster-lookups.js';
+import { isLiveUpdate, QUOTE_SOCKET } from '../config/cluster-lookups.js';
 import { hasPcieHotplug, isArm64, setArchitectureDefaults, setArchitectureFeatures } from './architecture.js';
 import { canonicalVmiSpec } from './canonical.js';
 import { switchOnRequired } from './hyperv.js';
@@ -19,7 +19,6 @@ export const PCI_TOPOLOGY_ANNOTATION = 'kubevirt.io/pci-topology-version';
 export const PCI_TOPOLOGY_VERSION = 'v3';
 const EVEN_PARITY_ANNOTATION = 'alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity';
 const QGS_SOCKET_ANNOTATION = 'kubevirt.io/qgs-socket-path';
-const QGS_SOCKET = '/var/run/tdx-qgs/qgs.socket';
 /** The uid of qemu in the launcher. */
 const NON_ROOT_USER = 107;
 
@@ -30,7 +29,7 @@ function annotationsOf(vmi: VirtualMachineInstance, config: ClusterConfig): Reco
   const isolated = spec.domain.cpu?.isolateEmulatorThread === true;
   if (isolated && config.isEnabled('AlignCPUs') && EVEN_PARITY_ANNOTATION in config.annotations) added[EVEN_PARITY_ANNOTATION] = '';
   if (spec.domain.launchSecurity?.tdx) {
-    const path = config.spec.confidentialCompute?.tdx?.attestation?.qgsSocketPath ?? QGS_SOCKET;
+    const path = config.spec.confidentialCompute?.tdx?.attestation?.qgsSocketPath ?? QUOTE_SOCKET;
     if (path) added[QGS_SOCKET_ANNOTATION] = path;
   }
   return added;

@@ -145,10 +145,10 @@ function addExtended({ requests, limits }: Draft, domain: DomainSpec, { config, 
   const names = [
     ...networkResources,
     ...deviceNames(domain, config),
-    ...(isSev(domain) ? ['devices.kubevirt.io/sev'] : []),
-    ...(isTdx(domain) ? ['devices.kubevirt.io/tdx'] : []),
+    ...(isSev(domain) ? [DEVICE.sev] : []),
+    ...(isTdx(domain) ? [DEVICE.tdx] : []),
     ...(hasReservation(domain) ? [DEVICE.prHelper] : []),
-    ...(config.isEnabled('IOMMUFD') ? ['devices.kubevirt.io/iommufd'] : []),
+    ...(config.isEnabled('IOMMUFD') ? [DEVICE.iommufd] : []),
   ];
   for (const name of names) {
     add(requests, name, ONE);

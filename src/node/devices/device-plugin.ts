@@ -1,11 +1,12 @@
-// One device plugin: offers a device node of the host, or a daemon's socket, to pods as an extended resource. Serves on its own socket, registers with the
-// kubelet, registers again when the kubelet or the socket was replaced, and reports the device unhealthy while it is missing.
-// Runs until the context ends; a failure is logged and tried again, never thrown.
+// One device plugin: offers devices of the host to pods as an extended resource. Serves on its own socket, registers with the kubelet,
+// registers again when the kubelet or the socket was replaced, and tells the kubelet what has changed about the devices.
+// Runs until the context ends; a failure is logged and tried again, never thrown. What the devices are is the caller's matter.
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Backoff } from '../../base/backoff.js';
 import { sleep } from '../../base/clock.js';
-import type { Ctx } from '../../base/context.js';
+import { type Ctx, makeCtx } from '../../base/context.js';
 import { messageOf } from '../../base/errors.js';
 import {
   type Allocation,
@@ -14,17 +15,16 @@ import {
   registerDevicePlugin,
   serveDevicePlugin,
 } from '../../rpc/device-plugin.js';
-import { offerSocket, type SharedSocket } from './shared-socket.js';
 
-export interface DeviceSpec {
-  /** kvm, tun, vhost-net. */
+/** Where the devices of a plugin come from. */
+export interface DeviceSource {
+  /** Names the plugin's socket: no slashes. */
   readonly name: string;
   readonly resourceName: string;
-  /** Device node on the host and in the container; with `socket` the folder that the socket is in. */
-  readonly path: string;
-  readonly permissions: string;
-  /** A daemon of the node listens here. This process must see the folder at the same path as the host does. */
-  readonly socket?: SharedSocket;
+  /** The devices as they are now. */
+  look(): Promise<readonly PluginDevice[]>;
+  /** What a container gets with the devices that the kubelet chose; a throw refuses the pod. */
+  allocate(ids: readonly string[]): Promise<Allocation>;
 }
 
 export interface DevicePluginOptions {
@@ -38,32 +38,51 @@ export interface DevicePluginOptions {
 }
 
 export interface DevicePlugin {
-  readonly spec: DeviceSpec;
+  readonly source: DeviceSource;
   /** True while the kubelet knows the plugin. */
   isRegistered(): boolean;
-  /** False while the device node is missing, or nobody listens on the socket. */
+  /** False while no device can be used. */
   isHealthy(): boolean;
   run(ctx: Ctx): Promise<void>;
 }
 
 const KUBELET_SOCKET = 'kubelet.sock';
 const POLL_MS = 2_000;
+/** A resource that is offered no more goes from the node at once, and not when the kubelet has waited for the plugin in vain. */
+const FAREWELL_MS = 200;
 
-export function createDevicePlugin(spec: DeviceSpec, options: DevicePluginOptions): DevicePlugin {
-  const state = { registered: false, healthy: false };
+export function createDevicePlugin(source: DeviceSource, options: DevicePluginOptions): DevicePlugin {
+  return makePlugin(source, options, new AbortController().signal);
+}
+
+/** A plugin that runs until it is withdrawn or the context ends. */
+export function offerDevice(ctx: Ctx, source: DeviceSource, options: DevicePluginOptions): { withdraw(): Promise<void> } {
+  const stop = new AbortController();
+  const running = makePlugin(source, options, stop.signal).run(makeCtx(AbortSignal.any([ctx.signal, stop.signal]), ctx.log, ctx.clock));
   return {
-    spec,
+    async withdraw() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+/** `withdrawn` aborts when the devices are no longer to be offered, and not merely this process ends. */
+function makePlugin(source: DeviceSource, options: DevicePluginOptions, withdrawn: AbortSignal): DevicePlugin {
+  const state: State = { registered: false, devices: [] };
+  return {
+    source,
     isRegistered: () => state.registered,
-    isHealthy: () => state.healthy,
+    isHealthy: () => state.devices.some(({ healthy }) => healthy),
     async run(ctx) {
       const backoff = new Backoff({ baseMs: 1_000, maxMs: 10_000 });
       while (!ctx.signal.aborted) {
         try {
-          await session(ctx, spec, options, state, () => backoff.reset());
+          await session(ctx, { source, options, state, withdrawn }, () => backoff.reset());
         } catch (err) {
           const retryMs = backoff.next();
           ctx.log.warn(
-            { device: spec.name, err: messageOf(err), retryMs },
+            { device: source.name, err: messageOf(err), retryMs },
             'Device plugin is not registered with the kubelet; trying again',
           );
           await sleep(ctx.clock, retryMs, ctx.signal);
@@ -76,73 +95,63 @@ export function createDevicePlugin(spec: DeviceSpec, options: DevicePluginOption
 
 interface State {
   registered: boolean;
-  healthy: boolean;
+  devices: readonly PluginDevice[];
+}
+
+interface Plugin {
+  readonly source: DeviceSource;
+  readonly options: DevicePluginOptions;
+  readonly state: State;
+  readonly withdrawn: AbortSignal;
 }
 
 /** From listening to the moment the kubelet has to be told anew. */
-async function session(ctx: Ctx, spec: DeviceSpec, options: DevicePluginOptions, state: State, registered: () => void): Promise<void> {
+async function session(ctx: Ctx, plugin: Plugin, registered: () => void): Promise<void> {
+  const { source, options, state } = plugin;
   const kubelet = join(options.pluginDir, KUBELET_SOCKET);
-  const endpoint = `kubevirt-${spec.name}.sock`;
-  state.healthy = await isThere(spec, options);
-  const server = await serveDevicePlugin(join(options.pluginDir, endpoint), deviceList(spec, options, state.healthy), async (ids) =>
-    allocation(spec, ids),
-  );
+  const endpoint = `kubevirt-${source.name}.sock`;
+  state.devices = await source.look();
+  const server = await serveDevicePlugin(join(options.pluginDir, endpoint), state.devices, (ids) => source.allocate(ids));
   try {
     const kubeletId = await fileId(kubelet);
-    await registerDevicePlugin(kubelet, { endpoint, resourceName: spec.resourceName });
+    await registerDevicePlugin(kubelet, { endpoint, resourceName: source.resourceName });
     state.registered = true;
     registered();
-    ctx.log.info({ device: spec.name, resource: spec.resourceName, healthy: state.healthy }, 'Registered device plugin');
-    await watch(ctx, server, { kubelet, kubeletId }, { spec, options, state });
+    ctx.log.info({ device: source.name, resource: source.resourceName, ...counted(state.devices) }, 'Registered device plugin');
+    await watch(ctx, server, { kubelet, kubeletId }, plugin);
+    if (plugin.withdrawn.aborted) {
+      ctx.log.info({ device: source.name, resource: source.resourceName }, 'Withdrawing device plugin');
+      server.update([]);
+      await sleep(ctx.clock, FAREWELL_MS);
+    }
   } finally {
     await server.close();
   }
 }
+
+const counted = (devices: readonly PluginDevice[]): { devices: number; healthy: number } => ({
+  devices: devices.length,
+  healthy: devices.filter(({ healthy }) => healthy).length,
+});
 
 interface Watched {
   readonly kubelet: string;
   readonly kubeletId: string | undefined;
 }
 
-interface Plugin {
-  readonly spec: DeviceSpec;
-  readonly options: DevicePluginOptions;
-  readonly state: State;
-}
-
 /** Returns when either socket is no longer the one it was: a restarted kubelet removes all of them. */
-async function watch(ctx: Ctx, server: DevicePluginServer, sockets: Watched, plugin: Plugin): Promise<void> {
-  const { spec, options, state } = plugin;
+async function watch(ctx: Ctx, server: DevicePluginServer, sockets: Watched, { source, options, state }: Plugin): Promise<void> {
   const own = await fileId(server.socketPath);
   while (!ctx.signal.aborted) {
     await sleep(ctx.clock, options.pollMs ?? POLL_MS, ctx.signal);
+    if (ctx.signal.aborted) return;
     if ((await fileId(server.socketPath)) !== own || (await fileId(sockets.kubelet)) !== sockets.kubeletId) return;
-    const healthy = await isThere(spec, options);
-    if (healthy === state.healthy) continue;
-    state.healthy = healthy;
-    ctx.log.info({ device: spec.name, path: spec.path, healthy }, 'Device changed');
-    server.update(deviceList(spec, options, healthy));
+    const devices = await source.look();
+    if (isDeepStrictEqual(devices, state.devices)) continue;
+    state.devices = devices;
+    ctx.log.info({ device: source.name, resource: source.resourceName, ...counted(devices) }, 'Devices changed');
+    server.update(devices);
   }
-}
-
-/** Device nodes can be shared, so the count only limits how many pods may ask. */
-const deviceList = (spec: DeviceSpec, { maxDevices }: DevicePluginOptions, healthy: boolean): PluginDevice[] =>
-  Array.from({ length: maxDevices }, (_, at) => ({ id: `${spec.name}${at}`, healthy }));
-
-function allocation({ path, permissions, socket }: DeviceSpec, ids: readonly string[]): Allocation {
-  if (ids.length === 0) return {};
-  const place = { hostPath: path, containerPath: path };
-  // The folder and not the socket: a daemon that starts again makes a new one. Read-only, since all guests of the node share it.
-  return socket ? { folders: [{ ...place, readOnly: true }] } : { devices: [{ ...place, permissions }] };
-}
-
-const isThere = ({ path, socket }: DeviceSpec, { hostRoot }: DevicePluginOptions): Promise<boolean> =>
-  socket ? offerSocket(join(path, socket.name), socket.owner) : isDevice(hostRoot + path);
-
-/** Anything else of that name is no device, and no container could be given it. */
-async function isDevice(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined); // a node without it is what is asked about
-  return found?.isCharacterDevice() === true;
 }
 
 async function fileId(path: string): Promise<string | undefined> {

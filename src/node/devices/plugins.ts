@@ -1,44 +1,21 @@
 // The devices this node offers and their plugins as one set: started by main, asked by the heartbeat whether pods can count on them.
+// Those that every launcher needs are always offered; others while the cluster's configuration wants them and the node has them.
 import { open } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { DEVICE } from '../../api/labels.js';
 import { sleep } from '../../base/clock.js';
 import type { Ctx } from '../../base/context.js';
-import { RESERVATION_DIR, RESERVATION_SOCKET } from '../../core/storage/paths.js';
-import { createDevicePlugin, type DevicePlugin, type DevicePluginOptions, type DeviceSpec } from './device-plugin.js';
+import { messageOf } from '../../base/errors.js';
+import type { ClusterConfig } from '../../core/config/cluster-config.js';
+import { createDevicePlugin, type DevicePlugin, type DevicePluginOptions, offerDevice } from './device-plugin.js';
+import { type DeviceSpec, hostDevice } from './host-device.js';
+import type { OptionalDevice } from './optional-devices.js';
 
 export const DEVICE_SPECS: readonly DeviceSpec[] = [
   { name: 'kvm', resourceName: DEVICE.kvm, path: '/dev/kvm', permissions: 'rw' },
   { name: 'tun', resourceName: DEVICE.tun, path: '/dev/net/tun', permissions: 'rw' },
   { name: 'vhost-net', resourceName: DEVICE.vhostNet, path: '/dev/vhost-net', permissions: 'rw' },
 ];
-
-/** A device that is offered from the moment on in which somebody wants it. */
-export interface OptionalDevice {
-  readonly spec: DeviceSpec;
-  readonly isWanted: () => boolean;
-}
-
-export const VHOST_VSOCK: DeviceSpec = {
-  name: 'vhost-vsock',
-  resourceName: DEVICE.vhostVsock,
-  path: '/dev/vhost-vsock',
-  permissions: 'rw',
-};
-
-export const MSHV: DeviceSpec = { name: 'mshv', resourceName: DEVICE.mshv, path: '/dev/mshv', permissions: 'rw' };
-
-/** The launchers' user. */
-const QEMU_USER = 107;
-
-/** qemu-pr-helper runs beside the agent and issues the reservation commands of guests, which need rights that no launcher has. */
-export const PR_HELPER: DeviceSpec = {
-  name: 'pr-helper',
-  resourceName: DEVICE.prHelper,
-  path: RESERVATION_DIR,
-  permissions: 'rw',
-  socket: { name: basename(RESERVATION_SOCKET), owner: QEMU_USER },
-};
 
 const LOOK_AGAIN_MS = 5_000;
 
@@ -52,29 +29,64 @@ export interface DevicePlugins {
   run(ctx: Ctx): Promise<void>;
 }
 
+/** Devices that come and go with the configuration; undefined until that is known. */
+export interface OptionalDevices {
+  readonly devices: readonly OptionalDevice[];
+  readonly config: () => ClusterConfig | undefined;
+}
+
+const NONE: OptionalDevices = { devices: [], config: () => undefined };
+
 export function createDevicePlugins(
   options: DevicePluginOptions,
   specs: readonly DeviceSpec[] = DEVICE_SPECS,
-  optional: readonly OptionalDevice[] = [],
+  { devices, config }: OptionalDevices = NONE,
 ): DevicePlugins {
-  const plugins = specs.map((spec) => createDevicePlugin(spec, options));
+  const plugins = specs.map((spec) => createDevicePlugin(hostDevice(spec, options), options));
   return {
     plugins,
     ready: () => plugins.every((plugin) => plugin.isRegistered()),
     async run(ctx) {
       for (const path of LOADED_BY_OPENING) await touchDevice(options.hostRoot + path);
-      const later = optional.map((device) => runOnceWanted(ctx, device, options));
-      await Promise.all([...plugins.map((plugin) => plugin.run(ctx)), ...later]);
+      const optional = devices.map((device) => runWhileWanted(ctx, () => find(ctx, device, config(), options), options));
+      await Promise.all([...plugins.map((plugin) => plugin.run(ctx)), ...optional]);
     },
   };
 }
 
-async function runOnceWanted(ctx: Ctx, { spec, isWanted }: OptionalDevice, options: DevicePluginOptions): Promise<void> {
-  while (!isWanted() && !ctx.signal.aborted) await sleep(ctx.clock, options.pollMs ?? LOOK_AGAIN_MS, ctx.signal);
-  if (ctx.signal.aborted) return;
-  if (!spec.socket) await touchDevice(options.hostRoot + spec.path);
-  await createDevicePlugin(spec, options).run(ctx);
+async function find(
+  ctx: Ctx,
+  device: OptionalDevice,
+  config: ClusterConfig | undefined,
+  { hostRoot }: DevicePluginOptions,
+): Promise<DeviceSpec | undefined> {
+  try {
+    return config && (await device(config, hostRoot));
+  } catch (err) {
+    // One device must not keep the others from being offered.
+    ctx.log.warn({ err: messageOf(err) }, 'Cannot tell whether this node has a device; looking again');
+    return undefined;
+  }
 }
+
+/** Starts and stops the plugin as the configuration has it. */
+async function runWhileWanted(ctx: Ctx, look: () => Promise<DeviceSpec | undefined>, options: DevicePluginOptions): Promise<void> {
+  while (!ctx.signal.aborted) {
+    const wanted = await look();
+    if (wanted) await serveWhile(ctx, wanted, options, async () => isDeepStrictEqual(await look(), wanted));
+    else await pause(ctx, options);
+  }
+}
+
+async function serveWhile(ctx: Ctx, spec: DeviceSpec, options: DevicePluginOptions, isWanted: () => Promise<boolean>): Promise<void> {
+  if (!spec.socket) await touchDevice(options.hostRoot + spec.path);
+  const offered = offerDevice(ctx, hostDevice(spec, options), options);
+  do await pause(ctx, options);
+  while (!ctx.signal.aborted && (await isWanted()));
+  await offered.withdraw();
+}
+
+const pause = (ctx: Ctx, { pollMs = LOOK_AGAIN_MS }: DevicePluginOptions): Promise<void> => sleep(ctx.clock, pollMs, ctx.signal);
 
 async function touchDevice(path: string): Promise<void> {
   try {

@@ -1409,6 +1409,27 @@ export const descriptor = {
       "health": {
        "type": "string",
        "id": 2
+      },
+      "topology": {
+       "type": "TopologyInfo",
+       "id": 3
+      }
+     }
+    },
+    "TopologyInfo": {
+     "fields": {
+      "nodes": {
+       "rule": "repeated",
+       "type": "NUMANode",
+       "id": 1
+      }
+     }
+    },
+    "NUMANode": {
+     "fields": {
+      "ID": {
+       "type": "int64",
+       "id": 1
       }
      }
     },

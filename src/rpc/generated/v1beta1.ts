@@ -33,6 +33,15 @@ export interface ListAndWatchResponse {
 export interface Device {
   ID: string;
   health: string;
+  topology: TopologyInfo | null;
+}
+
+export interface TopologyInfo {
+  nodes: NUMANode[];
+}
+
+export interface NUMANode {
+  ID: number;
 }
 
 export type PreferredAllocationRequest = Record<string, never>;
