@@ -12,6 +12,7 @@ import { createAgent } from './agent/agent.js';
 import { createNodeHooks, type NodeHooks } from './agent/node-hooks.js';
 import { VmiWriter } from './agent/vmi-writer.js';
 import { OPTIONAL_DEVICES } from './devices/optional-devices.js';
+import { offerPermitted } from './devices/passthrough/permitted-devices.js';
 import { createDevicePlugins, DEVICE_SPECS } from './devices/plugins.js';
 import { createContainerDisks } from './disks/container-disks.js';
 import { createHotplugDisks } from './disks/hotplug-disks.js';
@@ -106,7 +107,7 @@ export function createNodeAgent(options: NodeAgentOptions): NodeAgent {
       for (const key of adopted) wake(key);
       await Promise.all([
         manager.run(ctx.signal),
-        offerNode(ctx, options),
+        offerNode(ctx, options, events),
         ...(options.isLabelling ? [labelWhenSynced(ctx, manager, () => labeller.run(ctx))] : []),
         runRounds(ctx, launchers, { watchdogMs: options.watchdogMs, resyncMs: options.resyncMs, wake }),
       ]);
@@ -135,7 +136,7 @@ function launchersOf(options: NodeAgentOptions, events: EventRecorder, wake: (ke
 }
 
 /** Devices for the kubelet, and the word to the cluster that launchers may come. */
-async function offerNode(ctx: Ctx, options: NodeAgentOptions): Promise<void> {
+async function offerNode(ctx: Ctx, options: NodeAgentOptions, events: EventRecorder): Promise<void> {
   const { manager, node, config, kubeletRoot, maxDevices } = options;
   // The host's own /dev: ours is a copy made when our container started.
   const hostRoot = `/proc/${options.hostPid ?? INIT_PID}/root`;
@@ -149,8 +150,13 @@ async function offerNode(ctx: Ctx, options: NodeAgentOptions): Promise<void> {
     wantsCpuManager: () => config().isEnabled('CPUManager'),
     cpuManagerFile: `${kubeletRoot}/cpu_manager_state`,
   });
-  await Promise.all([devices.run(ctx), heartbeat.run(ctx)]);
+  const permitted = { options: offered, config: known, warn: (message: string) => warnOfNode(events, node, message) };
+  await Promise.all([devices.run(ctx), heartbeat.run(ctx), offerPermitted(ctx, permitted)]);
 }
+
+/** Where an administrator looks who wonders what a node has: events of nodes bear its name as UID. */
+const warnOfNode = (events: EventRecorder, node: string, message: string): void =>
+  events.event({ apiVersion: 'v1', kind: 'Node', metadata: { name: node, uid: node } }, 'Warning', 'HostDeviceUnusable', message);
 
 /** The cluster's configuration decides about labels: not before it is known. */
 async function labelWhenSynced(ctx: Ctx, manager: Manager, run: () => Promise<void>): Promise<void> {

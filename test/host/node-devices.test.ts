@@ -3,8 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server as SocketServer } from 'node:net';
 import { join } from 'node:path';
-import { credentials, loadPackageDefinition, Server, ServerCredentials } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.js';
 import { makeCtx } from '../../src/base/context.js';
@@ -13,33 +11,10 @@ import { createDevicePlugin as createPlugin, type DevicePlugin, offerDevice } fr
 import { type DeviceSpec, hostDevice } from '../../src/node/devices/host-device.js';
 import { claimDevices } from '../../src/node/devices/ownership.js';
 import { createDevicePlugins } from '../../src/node/devices/plugins.js';
+import { type Kubelet, pluginClient, startKubelet, type Untyped } from '../fakes/fake-kubelet.js';
 import { scratchDir } from '../fakes/scratch.js';
 
 const SPEC: DeviceSpec = { name: 'kvm', resourceName: 'devices.kubevirt.io/kvm', path: '/dev/kvm', permissions: 'rw' };
-
-// biome-ignore lint/suspicious/noExplicitAny: clients made from a .proto at run time have no types
-type Untyped = any;
-const proto = loadPackageDefinition(loadSync('config/proto/deviceplugin.proto', { keepCase: true })) as Untyped;
-
-interface Kubelet {
-  readonly registered: { endpoint: string; resource_name: string; version: string }[];
-  stop(): void;
-}
-
-async function startKubelet(dir: string): Promise<Kubelet> {
-  const registered: Kubelet['registered'] = [];
-  const server = new Server();
-  server.addService(proto.v1beta1.Registration.service, {
-    Register: (call: Untyped, reply: Untyped) => {
-      registered.push(call.request);
-      reply(null, {});
-    },
-  });
-  await new Promise<void>((resolve, reject) =>
-    server.bindAsync(`unix:${join(dir, 'kubelet.sock')}`, ServerCredentials.createInsecure(), (err) => (err ? reject(err) : resolve())),
-  );
-  return { registered, stop: () => server.forceShutdown() };
-}
 
 let dir: string;
 let root: string;
@@ -64,7 +39,7 @@ const ctx = () => makeCtx(stop.signal, silentLogger, systemClock);
 const options = () => ({ pluginDir: dir, hostRoot: root, maxDevices: 1000, pollMs: 20 });
 const createDevicePlugin = (spec: DeviceSpec, given: ReturnType<typeof options>): DevicePlugin =>
   createPlugin(hostDevice(spec, given), given);
-const client = () => new proto.v1beta1.DevicePlugin(`unix:${join(dir, 'kubevirt-kvm.sock')}`, credentials.createInsecure());
+const client = () => pluginClient(join(dir, 'kubevirt-kvm.sock'));
 
 describe('device plugin', () => {
   it('registers, lists a thousand devices and hands out the node', async () => {

@@ -2,3 +2,4 @@
 export * from './device-env.js';
 export * from './host-devices.js';
 export * from './pci-address.js';
+export * from './permitted.js';

@@ -61,7 +61,8 @@ export function offerDevice(ctx: Ctx, source: DeviceSource, options: DevicePlugi
   const running = makePlugin(source, options, stop.signal).run(makeCtx(AbortSignal.any([ctx.signal, stop.signal]), ctx.log, ctx.clock));
   return {
     async withdraw() {
-      stop.abort();
+      // At the end of this process the devices stay the node's: the next agent offers them again.
+      if (!ctx.signal.aborted) stop.abort();
       await running;
     },
   };

@@ -90,6 +90,13 @@ describe('update', () => {
     expect(warnings(admitKubeVirtUpdate(kv(spec), kv()))).toBe(3);
     expect(warnings(admitKubeVirtUpdate(kv(spec), kv(spec)))).toBe(0);
   });
+
+  it('warns of permitted devices that cannot be meant, once', () => {
+    const spec = configured({ permittedHostDevices: { pciHostDevices: [{ pciVendorSelector: '10de', resourceName: 'nvidia.com/T4' }] } });
+    const warning = expect.stringMatching(/^spec.configuration.permittedHostDevices: pciHostDevices\[0\] \(nvidia.com\/T4\) is left out/);
+    expect(admitKubeVirtUpdate(kv(spec), kv())).toEqual({ allowed: true, warnings: [warning] });
+    expect(admitKubeVirtUpdate(kv(spec), kv(spec))).toEqual({ allowed: true, warnings: [] });
+  });
 });
 
 describe('create and delete', () => {

@@ -2,6 +2,7 @@
 // has read. Rejections say all causes at once, in the words that scripts of existing installations match.
 import type { KubeVirt, KubeVirtConfiguration } from '../../api/index.js';
 import { gateState } from '../../core/config/gates.js';
+import { permittedDevices } from '../../core/devices/permitted.js';
 import { type KubeVirtCause, kubeVirtCauses } from './admit-kubevirt-rules.js';
 
 export type KubeVirtVerdict =
@@ -63,7 +64,13 @@ function warningsFor(next: KubeVirtConfiguration, old: KubeVirtConfiguration | u
       mediatedDevicesTypes?.length ? [mediatedWarning(`nodeMediatedDeviceTypes[${at}].`)] : [],
     ),
     ...(next.mediatedDevicesConfiguration?.mediatedDevicesTypes?.length ? [mediatedWarning('')] : []),
+    ...newProblems(next, old).map((problem) => `spec.configuration.permittedHostDevices: ${problem}`),
   ];
+}
+
+function newProblems(next: KubeVirtConfiguration, old: KubeVirtConfiguration | undefined): string[] {
+  const known = new Set(permittedDevices(old?.permittedHostDevices).problems);
+  return permittedDevices(next.permittedHostDevices).problems.filter((problem) => !known.has(problem));
 }
 
 const mediatedWarning = (at: string): string =>
