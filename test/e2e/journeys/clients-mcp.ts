@@ -30,6 +30,8 @@ const types: readonly object[] = [
 export function clientMcp(): void {
   let client: McpClient;
   const lifecycle = (action: string): Promise<string> => client.call('vm_lifecycle', { ...VM, action });
+  /** The tool reads the VM and writes it: again, when the VM's status was written in between. */
+  const turn = (action: 'start' | 'stop'): Promise<string> => eventually(`the VM takes the ${action}`, () => lifecycle(action));
 
   beforeAll(async () => {
     await apply(...types);
@@ -62,7 +64,7 @@ export function clientMcp(): void {
   });
 
   it('starts it and asks its guest', async () => {
-    expect(await lifecycle('start')).toContain('started successfully');
+    expect(await turn('start')).toContain('started successfully');
     await waitRunning(NAME);
     const info = await eventually('the guest answers', async () => client.call('vm_guest_info', { ...VM, info_type: 'os' }), {
       timeoutMs: 60_000,
@@ -84,8 +86,7 @@ export function clientMcp(): void {
   });
 
   it('stops it, and deletes it', async () => {
-    // The tool reads the VM and writes it: again, when the VM's status was written in between.
-    expect(await eventually('the VM takes the change', () => lifecycle('stop'))).toContain('stopped successfully');
+    expect(await turn('stop')).toContain('stopped successfully');
     await waitForStatus(NAME, 'Stopped');
     await client.call('resources_delete', { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', ...VM });
     await eventually('the VM is gone', async () => (await find('vm', NAME)) === undefined);
