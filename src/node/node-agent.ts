@@ -6,12 +6,13 @@ import { keyOf } from '../api/meta.js';
 import { sleep } from '../base/clock.js';
 import type { Ctx } from '../base/context.js';
 import type { ClusterConfig } from '../core/config/cluster-config.js';
-import { PLUGINS, VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
+import { NODES, PLUGINS, VIRTUAL_MACHINE_INSTANCES } from '../runtime/resources.js';
 import type { Controller, EventRecorder, Manager } from '../runtime/types.js';
 import { createAgent } from './agent/agent.js';
 import { createNodeHooks, type NodeHooks } from './agent/node-hooks.js';
 import { VmiWriter } from './agent/vmi-writer.js';
 import { OPTIONAL_DEVICES } from './devices/optional-devices.js';
+import { keepMdevTypes } from './devices/passthrough/mdev-types.js';
 import { offerPermitted } from './devices/passthrough/permitted-devices.js';
 import { createDevicePlugins, DEVICE_SPECS } from './devices/plugins.js';
 import { createContainerDisks } from './disks/container-disks.js';
@@ -151,7 +152,13 @@ async function offerNode(ctx: Ctx, options: NodeAgentOptions, events: EventRecor
     cpuManagerFile: `${kubeletRoot}/cpu_manager_state`,
   });
   const permitted = { options: offered, config: known, warn: (message: string) => warnOfNode(events, node, message) };
-  await Promise.all([devices.run(ctx), heartbeat.run(ctx), offerPermitted(ctx, permitted)]);
+  const mdevs = {
+    config: known,
+    hostRoot,
+    recordDir: `${options.privateDir}/mdevs`,
+    nodeLabels: async () => (await manager.client.get(NODES, node)).metadata.labels ?? {},
+  };
+  await Promise.all([devices.run(ctx), heartbeat.run(ctx), offerPermitted(ctx, permitted), keepMdevTypes(ctx, mdevs)]);
 }
 
 /** Where an administrator looks who wonders what a node has: events of nodes bear its name as UID. */

@@ -68,6 +68,8 @@ export function addMdevType(host: SampleHost, type: SampleType): void {
   if (type.name !== undefined) host.file(`${typeDir(type)}/name`, `${type.name}\n`);
   host.file(`${typeDir(type)}/available_instances`, `${type.available}\n`);
   host.file(`${typeDir(type)}/create`, '');
+  host.remove(`/sys/class/mdev_bus/${type.parent}`);
+  host.link(`/sys/class/mdev_bus/${type.parent}`, pciDir(type.parent));
 }
 
 export function addMdev(host: SampleHost, uuid: string, type: SampleType, group: string): void {

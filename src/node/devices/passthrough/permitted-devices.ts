@@ -1,7 +1,6 @@
 // Offers the devices of this node that the KubeVirt CR permits for guests: follows the CR and the hardware, starts a plugin for each resource
 // of which the node has something, and withdraws it when the CR no longer names it. Says what keeps a device from guests. Run by the node
 // agent until the context ends; never throws.
-import { sleep, ticks } from '../../../base/clock.js';
 import type { Ctx } from '../../../base/context.js';
 import { messageOf } from '../../../base/errors.js';
 import type { ClusterConfig } from '../../../core/config/cluster-config.js';
@@ -10,7 +9,8 @@ import { type PermittedDevices, permittedDevices } from '../../../core/devices/p
 import { type DevicePluginOptions, offerDevice } from '../device-plugin.js';
 import { offerSource } from './source.js';
 import { readMdevs, readPci, readUsb } from './sysfs.js';
-import { type Finding, type Inventory, type Offer, type Offers, offersOf, type Unit } from './units.js';
+import { type Inventory, type Offer, type Offers, offersOf, type Unit } from './units.js';
+import { untilChange } from './until-change.js';
 
 export interface PermittedDevicesDeps {
   readonly options: DevicePluginOptions;
@@ -23,7 +23,6 @@ export interface PermittedDevicesDeps {
 }
 
 const SCAN_MS = 10_000;
-const LOOK_MS = 1_000;
 
 interface Running {
   readonly kind: DeviceKind;
@@ -36,7 +35,9 @@ export async function offerPermitted(ctx: Ctx, deps: PermittedDevicesDeps): Prom
   const running = new Map<string, Running>();
   const told = new Set<string>();
   let before: readonly Offer[] = [];
+  const relevant = (): readonly unknown[] => [deps.config()?.spec.permittedHostDevices, !deps.config()];
   while (!ctx.signal.aborted) {
+    const seen = relevant();
     const config = deps.config();
     if (config) {
       try {
@@ -44,21 +45,14 @@ export async function offerPermitted(ctx: Ctx, deps: PermittedDevicesDeps): Prom
         const found = offersOf(permitted, await readInventory(permitted, deps.options.hostRoot), before);
         before = found.offers;
         await reconcile(ctx, deps, running, found.offers, permitted);
-        report(ctx, deps, told, permitted, found);
+        report(ctx, deps, told, newsOf(permitted, found));
       } catch (err) {
         ctx.log.warn({ err: messageOf(err) }, 'Cannot look for the devices that guests may have; looking again');
       }
     }
-    await untilNext(ctx, deps, config);
+    await untilChange(ctx, deps.scanMs ?? SCAN_MS, relevant, seen);
   }
   await Promise.all([...running.values()].map(({ withdraw }) => withdraw()));
-}
-
-async function untilNext(ctx: Ctx, { config, scanMs = SCAN_MS }: PermittedDevicesDeps, seen: ClusterConfig | undefined): Promise<void> {
-  const until = ticks(ctx.clock) + scanMs;
-  while (!ctx.signal.aborted && ticks(ctx.clock) < until && config()?.spec.permittedHostDevices === seen?.spec.permittedHostDevices) {
-    await sleep(ctx.clock, Math.min(LOOK_MS, scanMs), ctx.signal);
-  }
 }
 
 /** Reads only what the cluster permits something of: most permit nothing. */
@@ -106,24 +100,37 @@ function start(ctx: Ctx, offer: Offer, options: DevicePluginOptions): Running {
   return { kind: offer.kind, current, withdraw };
 }
 
-/** Each thing once, and again when it was gone meanwhile. */
-function report(
-  ctx: Ctx,
-  { warn }: PermittedDevicesDeps,
-  told: Set<string>,
-  { problems }: PermittedDevices,
-  { offers, findings }: Offers,
-): void {
-  const offered = new Set(offers.map(({ resourceName }) => resourceName));
-  const current = new Map<string, Finding | undefined>([
-    ...problems.map((problem) => [`permittedHostDevices: ${problem}`, undefined] as const),
-    ...findings.map((finding) => [`${finding.message}; until then guests get no ${finding.resourceName} from it`, finding] as const),
-  ]);
+/** Each thing once, and again when it was otherwise meanwhile. */
+function report(ctx: Ctx, { warn }: PermittedDevicesDeps, told: Set<string>, news: readonly News[]): void {
+  const current = new Set(news.map(({ text }) => text));
   for (const text of told) if (!current.has(text)) told.delete(text);
-  for (const [text, finding] of current) {
+  for (const { text, urgency } of news) {
     if (told.has(text)) continue;
     told.add(text);
-    ctx.log.warn({ resource: finding?.resourceName }, text);
-    if (finding && !offered.has(finding.resourceName)) warn(text);
+    ctx.log[urgency === 'note' ? 'info' : 'warn']({ urgency }, text);
+    if (urgency === 'alarm') warn(text);
   }
+}
+
+interface News {
+  readonly text: string;
+  /** An alarm is for those who look at the cluster and not at the log. */
+  readonly urgency: 'note' | 'warning' | 'alarm';
+}
+
+/** A node that keeps some of several devices for itself is as it should be; one that has devices and can give none is hardly. */
+function newsOf(permitted: PermittedDevices, { offers, findings }: Offers): News[] {
+  const usable = new Set(offers.filter(({ units }) => units.some(({ isLost }) => !isLost)).map(({ resourceName }) => resourceName));
+  const present = new Set([...offers, ...findings].map(({ resourceName }) => resourceName));
+  const absent = [...kindsOf(permitted).keys()].filter((name) => !present.has(name));
+  return [
+    ...permitted.problems.map((problem): News => ({ text: `permittedHostDevices: ${problem}`, urgency: 'warning' })),
+    ...findings.map(
+      ({ message, resourceName }): News => ({
+        text: `${message}; until then guests get no ${resourceName} from it`,
+        urgency: usable.has(resourceName) ? 'warning' : 'alarm',
+      }),
+    ),
+    ...absent.map((name): News => ({ text: `permittedHostDevices: this node has nothing that is selected for ${name}`, urgency: 'note' })),
+  ];
 }

@@ -2,6 +2,7 @@
 // come or go meanwhile are left out.
 import { readdir, readlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { MdevType } from '../../../core/devices/mediated-types.js';
 import { mdevTypeName } from '../../../core/devices/permitted.js';
 import { readOptional } from '../../../linux/proc.js';
 
@@ -56,11 +57,15 @@ export interface UsbDevice {
 const PCI = '/sys/bus/pci/devices';
 const MDEV = '/sys/bus/mdev/devices';
 const USB = '/sys/bus/usb/devices';
+const CARDS = '/sys/class/mdev_bus';
 
-const MISSING = ['ENOENT', 'ENOTDIR', 'ENODEV', 'EINVAL'];
+export const mdevDir = (uuid: string): string => `${MDEV}/${uuid}`;
+export const typeDir = (parent: string, typeId: string): string => `${CARDS}/${parent}/mdev_supported_types/${typeId}`;
+
+const MISSING = ['ENOENT', 'ENOTDIR', 'ENODEV', 'EINVAL', 'ESRCH'];
 
 /** undefined for what is not there (any more). */
-async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (err) {
@@ -144,6 +149,21 @@ async function readMdev(hostRoot: string, dir: string): Promise<Mdev | undefined
     ...(group === undefined ? {} : { group }),
     ...(await numaNodeOf(join(hostRoot + PCI, parent))),
   };
+}
+
+/** What the node's cards can be divided into. */
+export async function readMdevTypes(hostRoot: string): Promise<MdevType[]> {
+  const ofCard = async (parent: string): Promise<MdevType[]> => {
+    const ids = await names(join(hostRoot + CARDS, parent, 'mdev_supported_types'));
+    return Promise.all(ids.map((id) => readType(hostRoot, parent, id)));
+  };
+  return (await Promise.all((await names(hostRoot + CARDS)).map(ofCard))).flat();
+}
+
+async function readType(hostRoot: string, parent: string, id: string): Promise<MdevType> {
+  const dir = hostRoot + typeDir(parent, id);
+  const [name, available] = await Promise.all([readOptional(join(dir, 'name')), readOptional(join(dir, 'available_instances'))]);
+  return { parent, id, name: mdevTypeName(name ?? ''), available: Number.parseInt(available ?? '', 10) || 0 };
 }
 
 /** Without the controllers' own hubs, which are no devices that somebody plugged in. */
