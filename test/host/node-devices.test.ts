@@ -7,8 +7,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.js';
 import { makeCtx } from '../../src/base/context.js';
 import { silentLogger } from '../../src/base/logger.js';
+import { clusterConfigOf } from '../../src/core/config/cluster-config.js';
 import { createDevicePlugin as createPlugin, type DevicePlugin, offerDevice } from '../../src/node/devices/device-plugin.js';
 import { type DeviceSpec, hostDevice } from '../../src/node/devices/host-device.js';
+import { OPTIONAL_DEVICES } from '../../src/node/devices/optional-devices.js';
 import { claimDevices } from '../../src/node/devices/ownership.js';
 import { createDevicePlugins } from '../../src/node/devices/plugins.js';
 import { type Kubelet, pluginClient, startKubelet, type Untyped } from '../fakes/fake-kubelet.js';
@@ -127,6 +129,29 @@ describe('device plugin', () => {
 
     kubelet = await startKubelet(dir);
     await vi.waitFor(() => expect(plugins.ready()).toBe(true), { timeout: 5_000 });
+  });
+});
+
+describe('devices that the configuration decides about', () => {
+  it('come and go with it', async () => {
+    await symlink('/dev/null', join(root, 'dev/sev'));
+    let disabledFeatureGates: string[] = [];
+    const config = () => clusterConfigOf({ developerConfiguration: { disabledFeatureGates } });
+    void createDevicePlugins(options(), [], { devices: OPTIONAL_DEVICES, config }).run(ctx());
+    const resources = (): string[] => kubelet.registered.map(({ resource_name }) => resource_name);
+    await vi.waitFor(() => expect(resources()).toEqual(['devices.kubevirt.io/sev']), 10_000);
+    const seen: number[] = [];
+    const plugin = pluginClient(join(dir, 'kubevirt-sev.sock'));
+    plugin
+      .ListAndWatch({})
+      .on('data', (m: Untyped) => seen.push(m.devices?.length ?? 0))
+      .on('error', () => undefined);
+    await vi.waitFor(() => expect(seen).toEqual([1000]), 10_000);
+    disabledFeatureGates = ['WorkloadEncryptionSEV'];
+    await vi.waitFor(() => expect(seen).toEqual([1000, 0]), 10_000);
+    plugin.close();
+    disabledFeatureGates = [];
+    await vi.waitFor(() => expect(resources()).toHaveLength(2), 10_000);
   });
 });
 

@@ -2,9 +2,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type SampleHost, sampleHost } from '../../../../test/fakes/sample-sysfs.js';
 import { scratchDir } from '../../../../test/fakes/scratch.js';
-import { allocate } from '../../../core/devices/device-env.js';
+import { allocate, type DeviceKind } from '../../../core/devices/device-env.js';
+import { passHostDevices } from '../../../core/devices/host-devices.js';
 import { offerSource, socketName } from './source.js';
-import type { Offer } from './units.js';
+import type { Offer, Unit } from './units.js';
 
 const RESOURCE = 'nvidia.com/T4';
 const OFFER: Offer = {
@@ -47,6 +48,15 @@ describe('devices of a resource', () => {
     expect(env).toEqual({ PCI_RESOURCE_NVIDIA_COM_T4: '0000:65:00.0,0000:66:00.0' });
     const asked = [{ deviceName: RESOURCE }, { deviceName: RESOURCE }];
     expect(allocate(asked, env ?? {}, 'pci').map(({ address }) => address)).toEqual(['0000:65:00.0', '0000:66:00.0']);
+  });
+
+  it.each<[DeviceKind, string, Unit, object]>([
+    ['pci', 'a.com/nic', { id: '8', addresses: ['0000:66:00.0'], nodes: ['/dev/vfio/8'] }, { kind: 'pci', host: { bus: '0x66' } }],
+    ['mdev', 'a.com/vgpu', { id: '8', addresses: ['u1'], nodes: ['/dev/vfio/8'] }, { kind: 'mdev', uuid: 'u1' }],
+    ['usb', 'a.com/stick.x', { id: '1:3', addresses: ['1:3'], nodes: ['/dev/vfio/8'] }, { kind: 'usb', bus: '1', device: '3' }],
+  ])('of the kind %s are what the launcher passes on', async (kind, resourceName, unit, expected) => {
+    const { env = {} } = await offerSource({ kind, resourceName, units: [unit] }, () => [unit], host.root).allocate([unit.id]);
+    expect(passHostDevices([{ name: 'dev', deviceName: resourceName }], { env }, 'amd64')).toMatchObject([expected]);
   });
 
   it.each([
