@@ -111,7 +111,7 @@ async function readWanted(found: PciFunction, dir: string): Promise<WantedFuncti
     groupMembers: await names(join(dir, 'iommu_group/devices')),
     ...(await numaNodeOf(dir)),
     cdevs: await names(join(dir, 'vfio-dev')),
-    isVgpu: await isVgpu(dir),
+    isVgpu: found.driver === 'nvidia' && (await isVgpu(dir)),
   };
 }
 
