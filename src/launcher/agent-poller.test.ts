@@ -21,6 +21,7 @@ const ALL = [
 const INTERVALS = { sysMs: 120_000, fileMs: 300_000, userMs: 10_000, versionMs: 300_000, fsFreezeMs: 5_000 };
 
 let commands: string[];
+let disabled: string[];
 let answers: Map<string, unknown>;
 let asked: string[];
 let reports: number;
@@ -31,6 +32,7 @@ let record: ReturnType<typeof newRecord>;
 beforeEach(() => {
   vi.useFakeTimers();
   commands = ALL;
+  disabled = [];
   asked = [];
   reports = 0;
   changes = [];
@@ -47,7 +49,8 @@ beforeEach(() => {
   const domain = {
     agentCommand: async ({ execute }: { execute: string }) => {
       asked.push(execute);
-      if (execute === 'guest-info') return { version: '8.2', supported_commands: commands.map((name) => ({ name, enabled: true })) };
+      if (execute === 'guest-info')
+        return { version: '8.2', supported_commands: commands.map((name) => ({ name, enabled: !disabled.includes(name) })) };
       if (!answers.has(execute)) throw new KvError('Libvirt', 'silent', { details: { libvirtCode: 86 } });
       return answers.get(execute);
     },
@@ -109,6 +112,41 @@ describe('polling', () => {
     poller.setConnected(true);
     await pass(20);
     expect([...new Set(asked)]).toEqual(['guest-info', 'guest-get-users']);
+  });
+
+  const FREEZING = [...ALL, 'guest-fsfreeze-freeze', 'guest-fsfreeze-thaw', 'guest-set-time'];
+  const OFF_WHILE_FROZEN = FREEZING.filter((name) => !['guest-info', 'guest-fsfreeze-status', 'guest-fsfreeze-thaw'].includes(name));
+
+  it('takes what a frozen guest switches off for no less than the agent knows', async () => {
+    commands = FREEZING;
+    poller.setConnected(true);
+    await pass(5);
+    disabled = OFF_WHILE_FROZEN;
+    answers.set('guest-fsfreeze-status', 'frozen');
+    await pass(10);
+    expect(count('guest-info')).toBe(2);
+    expect([record.guest.agent?.commands, poller.supports('guest-set-time')]).toEqual([FREEZING, true]);
+  });
+
+  it('learns what the agent knows once it is thawed, where it was frozen when it came', async () => {
+    commands = FREEZING;
+    disabled = OFF_WHILE_FROZEN;
+    answers.set('guest-fsfreeze-status', 'frozen');
+    poller.setConnected(true);
+    await pass(1);
+    expect([record.guest.agent, poller.supports('guest-set-time')]).toEqual([undefined, false]);
+    disabled = [];
+    answers.set('guest-fsfreeze-status', 'thawed');
+    await pass(5);
+    expect([record.guest.agent?.commands, poller.supports('guest-set-time')]).toEqual([FREEZING, true]);
+  });
+
+  it('believes an agent that may not freeze', async () => {
+    commands = FREEZING;
+    disabled = ['guest-fsfreeze-freeze'];
+    poller.setConnected(true);
+    await pass(1);
+    expect(record.guest.agent?.commands).toEqual(FREEZING.filter((name) => name !== 'guest-fsfreeze-freeze'));
   });
 
   it('goes on when the agent is silent, and keeps what it knows', async () => {

@@ -59,9 +59,17 @@ const FIRST_POLL_MS = 10_000;
 const OVERVIEW = 10;
 const NO_AGENT: AgentVersion = { version: '', commands: [] };
 
+/** While the guest is frozen its agent takes little more than the command that thaws it. */
+function looksFrozen({ commands }: AgentVersion): boolean {
+  const isEnabled = (wanted: string): boolean => commands.some(({ name, enabled }) => name === wanted && enabled);
+  return isEnabled('guest-fsfreeze-thaw') && isEnabled('guest-fsfreeze-status') && !isEnabled('guest-fsfreeze-freeze');
+}
+
 export class AgentPoller {
   readonly #deps: Deps;
   #version = NO_AGENT;
+  /** The list of commands is that of a frozen guest. */
+  #mustAskAgain = false;
   #timezone: string | undefined;
   #users: GuestUser[] | undefined;
   #filesystems: GuestFilesystem[] | undefined;
@@ -93,6 +101,7 @@ export class AgentPoller {
   #end(): void {
     this.stop();
     this.#version = NO_AGENT;
+    this.#mustAskAgain = false;
     this.#users = undefined;
     this.#filesystems = undefined;
     this.#deps.onChange?.(false);
@@ -154,8 +163,20 @@ export class AgentPoller {
     turn.intervalMs = Math.min(turn.intervalMs * 2, turn.everyMs);
   }
 
+  /** A frozen agent lists as disabled what it can otherwise: what it said before stays, and without that it is asked again once it is thawed. */
   async #pollVersion(): Promise<void> {
-    this.#version = readVersion(await this.command({ execute: 'guest-info' }, POLL_TIMEOUT_S));
+    const ask = async (): Promise<AgentVersion> => readVersion(await this.command({ execute: 'guest-info' }, POLL_TIMEOUT_S));
+    let answer = await ask();
+    if (looksFrozen(answer)) {
+      if (readFreezeStatus(await this.command({ execute: 'guest-fsfreeze-status' }, POLL_TIMEOUT_S)) === 'frozen') {
+        this.#mustAskAgain = this.#version === NO_AGENT || this.#mustAskAgain;
+        if (this.#mustAskAgain) this.#version = answer;
+        return;
+      }
+      answer = await ask();
+    }
+    this.#mustAskAgain = false;
+    this.#version = answer;
     const commands = this.#version.commands.filter(({ enabled }) => enabled).map(({ name }) => name);
     this.#update({ agent: { version: this.#version.version, commands } });
   }
@@ -166,6 +187,7 @@ export class AgentPoller {
     const { record } = this.#deps;
     const { fsFreezeStatus: _, ...rest } = record.guest;
     record.guest = status === 'frozen' ? { ...rest, fsFreezeStatus: status } : rest;
+    if (status !== 'frozen' && this.#mustAskAgain) await this.#pollVersion();
   }
 
   async #pollSystem(): Promise<void> {
@@ -203,12 +225,15 @@ export class AgentPoller {
     return this.#version.version;
   }
 
-  /** Runs one command; a KvError says when no agent answers. */
-  async command(command: AgentCommand, timeoutSeconds = COMMAND_TIMEOUT_S): Promise<unknown> {
+  /** Runs one command, made when its turn has come; a KvError says when no agent answers. */
+  async command(command: AgentCommand | (() => AgentCommand), timeoutSeconds = COMMAND_TIMEOUT_S): Promise<unknown> {
     const { session, domain, record } = this.#deps;
     const name = record.identity.name;
     try {
-      const done = await session.withAgent(domain, async (handle) => ({ answer: await handle.agentCommand(command, timeoutSeconds) }));
+      const done = await session.withAgent(domain, async (handle) => {
+        const due = typeof command === 'function' ? command() : command;
+        return { answer: await handle.agentCommand(due, timeoutSeconds) };
+      });
       if (!done) throw new KvError('NotFound', text.noDomain(name));
       return done.answer;
     } catch (err) {

@@ -1,6 +1,6 @@
 // Commands to the running guest: pause, reboot, shut down, kill, delete. Each is safe to repeat and does nothing for a guest that is gone
 // already. Which of them comes when is the node agent's decision.
-import { metaTime } from '../base/clock.js';
+import { metaTime, sleep } from '../base/clock.js';
 import { KvError } from '../base/errors.js';
 import { type Domain, isLibvirtError, type StateReport } from '../libvirt/index.js';
 import type { AgentPoller } from './agent-poller.js';
@@ -15,6 +15,9 @@ type Deps = Pick<ManagerDeps, 'ctx' | 'session' | 'reporter' | 'record' | 'domai
   /** Ends a migration that is under way. */
   readonly stayHere?: () => Promise<void>;
 };
+
+/** Waits before each try to set the guest's clock. */
+const SET_TIME_AFTER_MS = [0, 2_000, 5_000, 10_000, 20_000];
 
 export class Lifecycle {
   readonly #deps: Deps;
@@ -68,11 +71,26 @@ export class Lifecycle {
 
   /** A guest's clock stands while it is paused or moves; the agent sets it. Not waited for: the guest runs either way. */
   correctGuestTime(): void {
-    const { agent, ctx } = this.#deps;
-    if (!agent.supports('guest-set-time')) return;
-    agent
-      .command({ execute: 'guest-set-time', arguments: { time: ctx.now() * 1_000_000 } })
-      .catch((err: unknown) => ctx.log.info({ err }, "The guest agent did not set the guest's clock"));
+    const { ctx } = this.#deps;
+    this.#setGuestTime().catch((err: unknown) => ctx.log.info({ err }, "The guest agent did not set the guest's clock"));
+  }
+
+  /** An agent that was stopped in the middle of an answer, or is new to this launcher, needs a moment. The time is that of the moment it is sent. */
+  async #setGuestTime(): Promise<void> {
+    const { agent, ctx, record } = this.#deps;
+    let failure: unknown;
+    for (const waitMs of SET_TIME_AFTER_MS) {
+      if (waitMs > 0) await sleep(ctx.clock, waitMs, ctx.signal);
+      if (ctx.signal.aborted || record.userPaused) return;
+      if (!agent.supports('guest-set-time')) continue;
+      try {
+        await agent.command(() => ({ execute: 'guest-set-time', arguments: { time: ctx.now() * 1_000_000 } }));
+        return;
+      } catch (err) {
+        failure = err;
+      }
+    }
+    if (failure !== undefined) throw failure;
   }
 
   async reset(): Promise<void> {
