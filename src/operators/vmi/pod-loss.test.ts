@@ -48,6 +48,18 @@ describe('podLoss', () => {
       /^the kubelet evicted .*: Usage of EmptyDir volume "ephemeral-disks" exceeds the limit "1Gi"; what the guest writes to root/,
     ],
     [
+      'without the kubelet’s words where it lost the launcher’s',
+      pod(
+        ended(
+          TOLD_TO_END,
+          'Error on reading termination message from logs: failed to try resolving symlinks in path "/var/log/pods/x/0.log"',
+        ),
+        OVER_LIMIT,
+      ),
+      'Evicted',
+      /exceeds the total limit of containers 200M; what the guest writes to root/,
+    ],
+    [
       'blames no volume when the node was short of memory',
       pod(ended(137), { reason: 'Evicted', message: 'The node was low on resource: memory.' }),
       'Evicted',

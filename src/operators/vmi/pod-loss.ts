@@ -10,10 +10,13 @@ const OUT_OF_MEMORY = 'OOMKilled';
 const endOf = (pod: Pod) => pod.status?.containerStatuses?.find(({ name }) => name === COMPUTE)?.state?.terminated;
 const nameOf = (pod: Pod): string => pod.metadata.name ?? '';
 
+/** What the kubelet gives for the launcher's words where it has taken the log away with the pod before it read them. */
+const UNREAD = 'Error on reading termination message';
+
 /** The launcher's sentence, if it had time for one. */
 function lastWords(pod: Pod): string {
-  const lines = (endOf(pod)?.message ?? '').trim().split('\n');
-  return lines.at(-1) ?? '';
+  const last = (endOf(pod)?.message ?? '').trim().split('\n').at(-1) ?? '';
+  return last.startsWith(UNREAD) ? '' : last;
 }
 
 function kindInPod({ containerDisk, emptyDisk, ephemeral }: Volume): string | undefined {
