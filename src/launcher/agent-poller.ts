@@ -59,11 +59,11 @@ const FIRST_POLL_MS = 10_000;
 const OVERVIEW = 10;
 const NO_AGENT: AgentVersion = { version: '', commands: [] };
 
+const takes = ({ commands }: AgentVersion, wanted: string): boolean => commands.some(({ name, enabled }) => name === wanted && enabled);
+
 /** While the guest is frozen its agent takes little more than the command that thaws it. */
-function looksFrozen({ commands }: AgentVersion): boolean {
-  const isEnabled = (wanted: string): boolean => commands.some(({ name, enabled }) => name === wanted && enabled);
-  return isEnabled('guest-fsfreeze-thaw') && isEnabled('guest-fsfreeze-status') && !isEnabled('guest-fsfreeze-freeze');
-}
+const looksFrozen = (agent: AgentVersion): boolean =>
+  takes(agent, 'guest-fsfreeze-thaw') && takes(agent, 'guest-fsfreeze-status') && !takes(agent, 'guest-fsfreeze-freeze');
 
 export class AgentPoller {
   readonly #deps: Deps;
@@ -169,8 +169,9 @@ export class AgentPoller {
     let answer = await ask();
     if (looksFrozen(answer)) {
       if (readFreezeStatus(await this.command({ execute: 'guest-fsfreeze-status' }, POLL_TIMEOUT_S)) === 'frozen') {
-        this.#mustAskAgain = this.#version === NO_AGENT || this.#mustAskAgain;
-        if (this.#mustAskAgain) this.#version = answer;
+        if (this.#version !== NO_AGENT) return;
+        this.#version = answer;
+        this.#mustAskAgain = true;
         return;
       }
       answer = await ask();
@@ -213,7 +214,7 @@ export class AgentPoller {
 
   /** The agent is there and says it knows the command. */
   supports(execute: string): boolean {
-    return this.#open !== undefined && this.#version.commands.some(({ name, enabled }) => name === execute && enabled);
+    return this.#open !== undefined && takes(this.#version, execute);
   }
 
   /** The answer as the agent gives it; undefined when it cannot tell. For statistics. */
